@@ -116,7 +116,7 @@ def _misfit(
     for word in named:
         if word not in parameters:
             meant = closest(word, parameters, synonyms)
-            hint = instead.get(word) or (f"Did you mean {meant}? {usage}" if meant else usage)
+            hint = instead.get(word) or (f"Did you mean {meant}? {usage}" if meant else f"{_options(wanted)}{usage}")
             return InvalidCall(name, f"there is no {word}", hint)
     places = [p for p in parameters.values() if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
     if len(args) > len(places):
@@ -136,6 +136,12 @@ def _usage(name: str, wanted: Signature) -> str:
             example = example_of(parameter.name)
             words.append(f"{parameter.name}={example}" if parameter.kind is Parameter.KEYWORD_ONLY else example)
     return f"Write {name}({', '.join(words)}), for example."
+
+
+def _options(wanted: Signature) -> str:
+    """What can be said by name, for somebody who said something else."""
+    names = [name for name, parameter in wanted.parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY]
+    return f"There are {', '.join(names)}. " if len(names) > 1 else ""
 
 
 def _is_required(parameter: Parameter) -> bool:

@@ -147,12 +147,16 @@ def beside(
     *,
     shift: tuple[float, float] = (6, 0),
     size: float = 9,
+    leader: str | None = None,
 ) -> None:
-    """A label where a line, a bar or what may be its error ends."""
+    """A label where a line, a bar or what may be its error ends; a leader of its colour joins the two."""
     side: Literal["left", "right"] = "left" if shift[0] >= 0 else "right"
+    arrow = (
+        None if leader is None else {"arrowstyle": "-", "color": leader, "lw": 1.4, "shrinkB": 0, "relpos": (0, 0.5)}
+    )
     axes.annotate(
         text, (x, y), shift, textcoords="offset points", color=colour, fontsize=size, ha=side, va="center",
-        parse_math=False,
+        parse_math=False, arrowprops=arrow,
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def test_a_stream_from_the_quote_to_its_end(place: Path) -> None:
     assert "no step is closed yet" in run("show", "visits.stream").output
     assert "1 day closed, 30 left" in run("observe", "visits.stream", "visits.csv").output
     again = run("observe", "visits.stream", "visits.csv", "--step", "1")
-    assert "nothing to close" in again.output
+    assert "1 was closed before: this is its stored answer" in again.output
     typed = (place / "visits.csv").read_text()
     assert "1 day closed" in run("observe", "visits.stream", "-", "--step", "2026-01-02", typed=typed).output
     run("observe", "visits.stream", "visits.csv", "--keep")

@@ -404,6 +404,13 @@ def test_wrong_options_are_told_before_anything_is_read(options: dict[str, Any])
         visits().hierarchy(["country", "region", "town"], lw.count(), **options).quote(epsilon=1, delta=1e-6)
 
 
+def test_a_contradiction_between_invariants_is_told_by_the_name_of_its_node() -> None:
+    told = {("France", "Corse"): 4, ("France", "Corse", "Ajaccio"): 5}
+    question = visits().hierarchy(["country", "region", "town"], lw.count(), tree=PLACES, invariants=told)
+    with pytest.raises(InvalidParameter, match=r"\('France', 'Corse'\): is less than"):
+        question.quote(epsilon=1)
+
+
 def test_units_and_secret_keys_add_up_only_where_a_unit_is_in_one_group() -> None:
     table = visits(unit="who")
     assert table.hierarchy(["country"], lw.units(), keys={"country": ["France"]}).unprotected()["units"][0] > 50

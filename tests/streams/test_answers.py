@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from scipy.stats import binom
 from streaming import REGIONS, long_after, opened, table
 
@@ -103,6 +105,20 @@ def test_a_history_is_an_answer_with_lines_and_frames(tmp_path: Path) -> None:
     assert len(figure.axes[0].lines) >= 2  # one line for each region
     assert len(figure.axes[0].collections) == 2  # and one band
     assert "month" in stream.explain().text or "region" in stream.explain().text
+
+
+def test_a_picture_names_the_largest_groups_and_no_name_lies_on_another(tmp_path: Path) -> None:
+    keys = [f"town {place}" for place in range(9)]
+    question = table().stream(lw.count(), by={"region": keys}, every="step", steps=3)
+    stream = opened(tmp_path, question, epsilon=50)
+    stream.observe([{"region": name} for place, name in enumerate(keys) for _ in range(1000 + 40 * place)])
+    figure = stream.history().plot(tmp_path / "lines.png")
+    figure.draw_without_rendering()
+    names = figure.axes[0].texts
+    assert {name.get_text() for name in names} == set(keys[-5:])
+    boxes = sorted((Text.get_window_extent(name) for name in names), key=lambda box: box.y0)  # without their leaders
+    assert all(high.y0 - low.y0 > 0.8 * low.height for low, high in pairwise(boxes))
+    assert "the 5 largest of 9 groups" in " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
 
 
 def test_rows_come_in_every_form_that_tables_have(tmp_path: Path) -> None:

@@ -74,6 +74,9 @@ def test_it_is_charged_once_for_events_and_never_to_a_promise_for_people(tmp_pat
         lw.open_numeric_stream(tmp_path / "second.stream", DELAYS, ledger=ledger, dataset="delays")
     with pytest.raises(InvalidParameter, match="not paid for"):
         lw.open_numeric_stream(tmp_path / "second.stream")
+    ledger.open("others", lw.PureDP(1, unit="event"))
+    smaller = Tops(epsilon=0.5, bound=500, steps=12, first=3)  # a refusal leaves nothing behind that stands in the way
+    assert lw.open_numeric_stream(tmp_path / "second.stream", smaller, ledger=ledger, dataset="others").closed == 0
 
 
 def test_a_closed_step_returns_what_is_stored_and_a_file_is_enough(tmp_path: Path) -> None:

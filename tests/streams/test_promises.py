@@ -36,6 +36,8 @@ def test_a_stream_is_charged_once_before_any_row_is_read(tmp_path: Path) -> None
         opened(tmp_path / "second", question, epsilon=0.875)
     with pytest.raises(InvalidParameter, match="not paid for"):  # what failed to be paid for is no stream
         lw.open_stream(tmp_path / "second" / "state.db")
+    opened(tmp_path / "second", question, epsilon=0.5)  # a refusal leaves nothing behind that stands in the way
+    assert book.spent("visits") == PureDP(0.75, unit="patient")
     with pytest.raises(InvalidCall, match="all 30 days"):
         stream.observe()
 
@@ -131,7 +133,7 @@ def test_every_protection_has_words_of_its_own(tmp_path: Path) -> None:
         daily(people, consecutive_steps=7).quote(epsilon=1).notes[0],
     ]
     assert notes == [
-        "event level: one row is protected, and nobody with several as a person",
+        "event level: one row is protected. Somebody with several rows is not protected as a person",
         "patient level: everything of one patient is protected, and at most 7 active days of it count, at least 2 days "
         "apart",
         "w-event level: what one patient does in any 7 consecutive days is protected, not what it does over a longer "

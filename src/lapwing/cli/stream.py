@@ -78,7 +78,7 @@ def _open(
         if quote:
             return
         opened = stream.open(state, **spending)
-        screen.print(f"[private]✓[/] {state} is open and paid for: {opened.loss}", soft_wrap=True)
+        screen.print(f"[private]✓[/] now {state} is open and paid for: {opened.loss}", soft_wrap=True)
         screen.print(f"  next: lapwing stream observe {state} ROWS.csv", soft_wrap=True)
 
 
@@ -124,9 +124,15 @@ def observe(
                 stream.observe(source, step=_step(step), **options)
         closed = stream.closed - before
         word = stream.definition.schedule.words(closed)
-        screen.print(f"[private]✓[/] {word} closed, {stream.left:,} left" if closed else "nothing to close yet")
+        shown = stream.closed if closed or step is None else _step(step)
+        if closed:
+            screen.print(f"[private]✓[/] {word} closed, {stream.left:,} left")
+        elif step is not None:
+            screen.print(f"{step} was closed before: this is its stored answer", markup=False)
+        else:
+            screen.print("nothing to close yet")
         if stream.closed:
-            screen.print(stream.at(before if not closed and step is None else stream.closed if closed else _step(step)))
+            screen.print(stream.at(shown))
 
 
 @app.command()
@@ -159,6 +165,7 @@ def show(
                 screen.print(_page(stream, window, top))
         if plot is not None:
             stream.history(window).plot(plot)
+            console(stderr=True).print(f"[private]✓[/] drawn: {plot}", soft_wrap=True)
 
 
 @app.command()
@@ -204,7 +211,8 @@ def _page(stream: Stream, window: int | None, top: int | None) -> RenderableType
     schedule, closed = stream.definition.schedule, stream.closed
     progress = f"{closed:,} of {schedule.words(stream.steps)} closed, {stream.left:,} left"
     if stream.over > closed and stream.left:
-        progress += f"; {stream.over - closed:,} more over by the clock"
+        waiting = stream.over - closed
+        progress += f"; by the clock {waiting:,} of them {'is' if waiting == 1 else 'are'} over"
     head: list[RenderableType] = [
         Text(visible(stream.definition.explain()), style="bold"),
         Text(f"{progress} · cost {stream.loss}, paid once"),

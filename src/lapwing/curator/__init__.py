@@ -39,6 +39,9 @@ from lapwing.curator.tables.streams import open_stream
 from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable
 
 checks.add_examples(
+    column="'age'",
+    levels="['region', 'town']",
+    sets="[['sex', 'age_group'], ['age_group', 'region']]",
     source="'visits.csv'",
     sql="'SELECT COUNT(*) FROM visits'",
     unit="'patient_id'",

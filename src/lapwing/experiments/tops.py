@@ -175,6 +175,16 @@ def draw(rows: Sequence[Row]) -> Figure:
     return figure
 
 
+def _written(error: float) -> str:
+    """Four digits, as people write them.
+
+    >>> _written(4_491_234.5), _written(19.3187)
+    ('4,491,000', '19.32')
+    """
+    rounded = float(f"{error:.4g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
+
+
 def tell(rows: Sequence[Row]) -> str:
     """What one sees."""
     epsilons = sorted({row["epsilon"] for row in rows})
@@ -184,7 +194,7 @@ def tell(rows: Sequence[Row]) -> str:
         lines = []
         for method in methods:
             errors = [select(rows, part=part, method=method, epsilon=epsilon)[0]["error"] for epsilon in epsilons]
-            lines.append(f"| {method} | {' | '.join(f'{error:,.4g}' for error in errors)} |")
+            lines.append(f"| {method} | {' | '.join(_written(error) for error in errors)} |")
         head = f"| ε | {' | '.join(f'{epsilon:g}' for epsilon in epsilons)} |"
         return "\n".join((head, "|---" * (len(epsilons) + 1) + "|", *lines))
 

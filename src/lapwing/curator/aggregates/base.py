@@ -336,7 +336,7 @@ def public_bounds(key: Key, aggregate: Aggregate) -> tuple[Fraction, Fraction]:
     value, bounds = key
     if value.kind not in NUMERIC:
         why = f"it is of kind {value.kind}, not a number"
-        hint = "Declare types={'…': 'number'} or bounds= when you open the table."
+        hint = f"If it holds numbers, declare bounds={{'{value}': (0, 100)}} when you open the table."
         if value.kind == "boolean":
             hint = f"Write CASE WHEN {aggregate.of[0]} THEN 1 ELSE 0 END, whose mean is the share of true rows."
         raise UnsupportedQuery(str(aggregate), why, hint)

@@ -79,11 +79,25 @@ class MarginalsQuestion(Question):
         if double:
             why = "two columns of the answer would have this name"
             raise UnsupportedQuery(double[0], why, "Rename a column with select(), or write name='…'.")
+        if not self.sets:
+            raise InvalidParameter(
+                "sets", [], "no table is named", "Write marginals([['sex', 'age_group'], ['region']])."
+            )
+        alike = [frozenset(names) for names in self.sets]
+        for place, columns in enumerate(self.sets):
+            if frozenset(columns) in alike[:place]:
+                hint = "Leave it out; to make a table more accurate, give it more weight: weights=[2, 1]."
+                raise InvalidParameter("sets", list(columns), "is named twice", hint)
         self.family  # noqa: B018 – sets that are no marginals are refused now
         if self.integers:
             if any(aggregate.kind != "count" for aggregate in self.aggregates):
                 raise UnsupportedQuery("integers=True", "only counts are whole numbers", "Leave it out, or the sums.")
-            self.family.whole_order  # noqa: B018 – marginals that form a ring are refused now
+            try:
+                self.family.whole_order  # noqa: B018 – marginals that form a ring are refused now
+            except UnsupportedQuery as ring:
+                why = "they form a ring, and whole numbers that are not negative may not agree in all of them"
+                which = f"marginals by {'; by '.join(map(name_of, self.sets))}"
+                raise UnsupportedQuery(which, why, ring.instead) from None
         check_reads(self.plan)
         check_depth(self.plan)
         self.bounds  # noqa: B018 – columns that do not exist and missing bounds are told now
@@ -293,8 +307,8 @@ def weights_of(sets: Sequence[tuple[str, ...]], weights: Sequence[Number] | None
         return (Fraction(1),) * len(sets)
     given = tuple(checks.positive(weights=weight) for weight in weights)
     if len(given) != len(sets):
-        why = f"there are {len(sets)} marginals"
-        raise InvalidParameter("weights", len(given), why, "Write one weight for each marginal, in their order.")
+        why = f"must be a number for each of the {len(sets)} marginals" if len(sets) > 1 else "there is one marginal"
+        raise InvalidParameter("weights", list(weights), why, "Write one weight for each marginal, in their order.")
     return given
 
 

@@ -68,6 +68,8 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
     trust = trust_of(question)
     if trust is not None:
         remarks.append(
-            f"NOT PROTECTED: {', '.join(trust.published)}. It was published exactly, and no epsilon covers it"
+            f"NOT PROTECTED: {', '.join(trust.published)}. "
+            f"{'It was' if len(trust.published) == 1 else 'They were'} published exactly, and no epsilon covers "
+            f"{'it' if len(trust.published) == 1 else 'them'}"
         )
     return tuple(remarks)

@@ -16,6 +16,7 @@ from lapwing.curator.ask.pricing import DEFAULT_CONFIDENCE, Budget, Item, Keys, 
 from lapwing.curator.ask.rollup_checks import trust_of
 from lapwing.curator.plan.rollups import Nodes, Path, Rollup, public_nodes
 from lapwing.curator.plan.statistics import Bounding, Statistic
+from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up, sqrt_up
 from lapwing.mechanisms import Hierarchy, Tree, TreeEstimate
 from lapwing.noise import Entropy
@@ -120,17 +121,24 @@ def _mechanism(item: TreeNoise, tree: Tree) -> Hierarchy:
         if isinstance(weights, str):
             weights = (1,) * len(item.rollup.levels)  # how many nodes a level has is a secret
         weights = weights[: tree.levels]
-    return Hierarchy(
-        tree=tree,
-        sensitivity=item.sensitivities(tree),
-        weights=weights,
-        integers=item.rollup.integers,
-        non_negative=item.statistic.contribution[0] >= 0,
-        invariants=known,
-        published=item.published,
-        unit=item.unit,
-        **money,  # type: ignore[arg-type]
-    )
+    try:
+        return Hierarchy(
+            tree=tree,
+            sensitivity=item.sensitivities(tree),
+            weights=weights,
+            integers=item.rollup.integers,
+            non_negative=item.statistic.contribution[0] >= 0,
+            invariants=known,
+            published=item.published,
+            unit=item.unit,
+            **money,  # type: ignore[arg-type]
+        )
+    except InvalidParameter as wrong:
+        named = {place: path for path, place in places.items()}
+        if wrong.name != "invariants" or wrong.value not in named:
+            raise
+        why = "is less than what was declared for its parts, or is not their sum"
+        raise InvalidParameter("invariants", named[wrong.value], why, "Declare numbers that add up.") from None
 
 
 def _most_leaves(tree: Tree) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -121,10 +122,8 @@ def _listed(edges: Any) -> list[Any]:
 def _day(**named: object) -> dt.date:
     [(name, value)] = named.items()
     if isinstance(value, str):
-        try:
+        with contextlib.suppress(ValueError):
             return dt.date.fromisoformat(value)
-        except ValueError:
-            value = f"<{value}>"
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
     raise InvalidParameter(name, value, "is no date", f'Write {name}="2025-01-31".')

@@ -228,9 +228,10 @@ def _part(operator: str, value: Expression) -> Expression:
 def _bin(operator: str, value: Expression, *edges: Expression) -> Expression:
     """The number i with edges[i] ≤ x < edges[i + 1] (the last bin has both its ends), otherwise NULL."""
     if value.kind not in NUMERIC:
-        raise _misfit(
-            "histogram", (value,), f"a {value.kind} has no bins", "Declare it a number: types={'…': 'number'}."
-        )
+        hint = f"If it holds numbers, open the table with types={{'{value}': 'number'}}."
+        if value.kind in ("date", "timestamp"):
+            hint = "Roll it up with lw.dates(…), or compute a number of days."
+        raise _misfit("bins", (value,), f"a {value.kind} has no bins", hint)
     ends = [edge.value for edge in edges if isinstance(edge, Constant) and edge.kind == "number"]
     if len(ends) < len(edges) or any(not low < high for low, high in pairwise(ends)):
         raise _misfit(operator, edges, "the edges must be numbers that rise", "Write 0.0, 10.0, 20.0.")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_LINES = 5
 """Lines in one panel; more could not be told apart."""
 BARS = "▁▂▃▄▅▆▇█"
+_LINE = 11.0  # points between two names
 
 
 def draw(answer: Answer, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
@@ -34,12 +35,16 @@ def draw(answer: Answer, path: str | PathLike[str] | None = None, column: str | 
     size = (7.5, 0.9 + 2.6 * len(panels))
     figure, grid = charts.figure(1, len(panels), size=size, interactive=path is None, sharex=len(panels) > 1)
     groups = groups_of(keys, len(steps.values))
+    drawn = _largest(groups, panels[0])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         for axes, values in zip(grid, panels, strict=True):
-            _panel(axes, steps, values, groups)
+            _panel(axes, steps, values, drawn)
         grid[-1].set_xlabel(charts.cut(digits.visible(steps.name)), color=QUIET, parse_math=False)
         _caption(figure, answer, len(groups))
+        figure.draw_without_rendering()  # names are placed where the panels have come to stand
+        for axes, values in zip(grid, panels, strict=True):
+            _names(axes, steps, values, drawn)
         if path is not None:
             charts.save(figure, path, dpi=200)
     return figure
@@ -53,29 +58,69 @@ def groups_of(keys: Sequence[Column], rows: int) -> dict[tuple[Any, ...], list[i
     return groups
 
 
+def _largest(groups: dict[tuple[Any, ...], list[int]], values: Column) -> dict[tuple[Any, ...], list[int]]:
+    """The groups with the largest last values, in their order; which ones these are is read from noisy values."""
+    last = {group: values.values[rows[-1]] for group, rows in groups.items()}
+    ranked = sorted(groups, key=lambda group: -float("-inf" if last[group] is None else last[group]))
+    kept = set(ranked[:MOST_LINES])
+    return {group: rows for group, rows in groups.items() if group in kept}
+
+
 def _panel(axes: Axes, steps: Column, values: Column, groups: dict[tuple[Any, ...], list[int]]) -> None:
     charts.even_ticks(axes.yaxis, 5)
-    for colour, (group, rows) in zip(SERIES, list(groups.items())[:MOST_LINES], strict=False):
+    for colour, (_, rows) in zip(SERIES, groups.items(), strict=False):
         drawn = [row for row in rows if values.values[row] is not None]
         places = [steps.values[row] for row in drawn]
         if values.noise is not None:
             spans = [values.noise[row] or (values.values[row],) * 2 for row in drawn]
             axes.fill_between(places, [s[0] for s in spans], [s[1] for s in spans], color=colour, alpha=0.22, lw=0)
         axes.plot(places, [values.values[row] for row in drawn], color=colour, lw=1.4)
-        if group and drawn:
-            name = charts.cut(" · ".join(digits.key(value) for value in group))
-            charts.beside(axes, places[-1], values.values[drawn[-1]], name, INK)
     if values.adds_up:
         axes.axhline(0, color=LINE, lw=1)
     clipped = f" {words.CLIPPED}" if values.clipped else ""
     charts.title(axes, charts.cut(digits.visible(values.name)) + clipped)
 
 
+def _names(axes: Axes, steps: Column, values: Column, groups: dict[tuple[Any, ...], list[int]]) -> None:
+    """The name of each group where its line ends, moved up or down where two would lie on one another."""
+    ends = []
+    for colour, (group, rows) in zip(SERIES, groups.items(), strict=False):
+        drawn = [row for row in rows if values.values[row] is not None]
+        if group and drawn:
+            ends.append((float(values.values[drawn[-1]]), steps.values[drawn[-1]], group, colour))
+    ends.sort(key=lambda end: end[0])
+    points = 72 / axes.figure.dpi
+    heights = [float(axes.transData.transform((0, value))[1]) * points for value, *_ in ends]
+    for (value, place, group, colour), height, moved in zip(ends, heights, spread(heights, _LINE), strict=True):
+        name = charts.cut(" · ".join(digits.key(part) for part in group))
+        charts.beside(axes, place, value, name, INK, shift=(16, moved - height), leader=colour)
+
+
+def spread(heights: Sequence[float], apart: float) -> list[float]:
+    """Rising heights, moved as little as may be (in squares) such that neighbours are at least so far apart.
+
+    >>> spread([0, 1, 30], 10)
+    [-4.5, 5.5, 30.0]
+    """
+    blocks: list[list[float]] = []  # each the heights of neighbours that touch, less what lies below them in the block
+    for height in heights:
+        blocks.append([float(height)])
+        while len(blocks) > 1 and _foot(blocks[-1]) < _foot(blocks[-2]) + apart * len(blocks[-2]):
+            upper = blocks.pop()
+            below = len(blocks[-1])
+            blocks[-1] += [place - apart * below for place in upper]
+    return [_foot(block) + apart * place for block in blocks for place in range(len(block))]
+
+
+def _foot(block: Sequence[float]) -> float:
+    return sum(block) / len(block)
+
+
 def _caption(figure: Figure, answer: Answer, groups: int) -> None:
     parts = [f"{words.cost(answer.loss)} for the whole stream"]
     parts.append(f"bands: {digits.percent(answer.confidence)} interval for the exact answer, step by step")
     if groups > MOST_LINES:
-        parts.append(f"the first {MOST_LINES} of {groups:,} groups")
+        parts.append(f"the {MOST_LINES} largest of {groups:,} groups")
     charts.caption(figure, " · ".join(parts))
 
 

@@ -87,7 +87,8 @@ def counted(answer: Answer) -> str:
 def spent(answer: Answer) -> str:
     """What an answer cost and what it left; of one that is asked again, that it costs nothing more."""
     if answer.repeated:
-        return f"cost {visible(str(answer.loss))} the first time, nothing now"
+        when = "when the stream was opened" if "stream" in answer.provenance else "the first time"
+        return f"cost {visible(str(answer.loss))} {when}, nothing now"
     left = "" if answer.remaining is None else f" · {remains(answer.remaining)}"
     return cost(answer.loss) + left
 

@@ -16,6 +16,7 @@ from lapwing.curator.plan.statistics import Bounding, Statistic
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.pricing import StreamItem
+from lapwing.curator.streams.protection import ActiveSteps
 from lapwing.curator.streams.state import Estimates
 from lapwing.privacy import Loss
 
@@ -116,7 +117,10 @@ class Teller:
         if self.definition.scan.each_row or not leaves_rows_out(query):
             return None
         rows = query.effective.counted(query.context.unit, grouped=bool(query.grouping.keys))
-        return f"{rows}, in each {self.definition.schedule.every}"
+        every, protection = self.definition.schedule.every, self.definition.protection
+        if not isinstance(protection, ActiveSteps):
+            return f"{rows}, in each {every}"
+        return f"{rows}, in each {every}, and the first {protection.steps:,} active {every}s at most"
 
     def stacked(self, parts: Sequence[tuple[int, tuple[Column, ...]]]) -> tuple[Column, ...]:
         """The columns of several steps below one another, with the step before them."""

@@ -17,7 +17,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.curator.streams import state as states
-from lapwing.curator.streams.opening import _file
+from lapwing.curator.streams.opening import REFUSALS, _file, forget
 from lapwing.curator.streams.state import StateFile
 from lapwing.errors import InvalidCall, InvalidParameter, StreamDamaged
 from lapwing.mechanisms import Tops
@@ -204,7 +204,11 @@ def open_numeric_stream(
         if ledger is not None and dataset is not None:
             key, named = f"stream {known['id']}", {} if analyst is None else {"analyst": analyst}
             binding = {"stream": known["id"], "mechanism": known["mechanism"]}
-            charge = ledger.charge(dataset, loss, key=key, binding=binding, **named)
+            try:
+                charge = ledger.charge(dataset, loss, key=key, binding=binding, **named)
+            except REFUSALS:
+                forget(file, str(known["id"]))
+                raise
             number = charge.number
             _begin(file, mechanism, number, entropy)
             ledger.record(charge, key.encode())
@@ -240,10 +244,10 @@ def _reread(file: StateFile) -> Tops:
     states.verify(file)
     with file.transaction(write=False) as database:
         facts = states.facts(database)
-    if facts.get("kind") != KIND:
+    if facts and facts.get("kind") != KIND:
         raise InvalidParameter("state", file.name, "holds no stream of numbers", "Open it with lw.open_stream(…).")
     if "charge" not in facts:
-        why = "is not paid for yet: whoever opened it was interrupted"
+        why = "is not paid for yet: whoever opened it was interrupted or refused"
         raise InvalidParameter("state", file.name, why, "Open it once more, with the same parameters.")
     written = dict(facts["mechanism"])
     words = {name: written.pop(name) for name in ("relation", "unit")}

@@ -23,7 +23,13 @@ from lapwing.curator.streams.rows import Find
 from lapwing.curator.streams.schedule import now
 from lapwing.curator.streams.state import StateFile, anchor_beside
 from lapwing.curator.streams.stream import Clock, Stream
-from lapwing.errors import IncompatibleLosses, InvalidParameter
+from lapwing.errors import (
+    BudgetExceeded,
+    ChargeTooSmall,
+    IncompatibleLosses,
+    InvalidParameter,
+    TooManyQuestions,
+)
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Ledger, Loss
 from lapwing.privacy.journal import append
@@ -107,7 +113,11 @@ class StreamQuestion:
                 named = {} if who is None else {"analyst": who}
                 binding = {"stream": known["id"], "definition": known["digest"], "loss": str(loss)}
                 key = f"stream {known['id']}"
-                charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **named)
+                try:
+                    charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **named)
+                except REFUSALS:
+                    forget(file, known["id"])
+                    raise
                 number = charge.number
                 _begin(file, items, number, entropy)
                 context.ledger.record(charge, f"{key}: {self.definition.explain()}".encode())
@@ -135,8 +145,8 @@ def reopened(
     with file.transaction(write=False) as database:
         facts = states.facts(database)
     if "charge" not in facts:
-        why = "is not paid for yet: whoever opened it was interrupted"
-        raise InvalidParameter("state", file.name, why, "Open it once more, with the same table.stream(…).open(…).")
+        why = "is not paid for yet: whoever opened it was interrupted or refused"
+        raise InvalidParameter("state", file.name, why, "Open it once more: table.stream(…).open(…).")
     if facts["version"] != states.VERSION:
         raise InvalidParameter("state", file.name, "was written by another version of Lapwing", "Use that version.")
     if facts["ledger"] == ELSEWHERE and ledger is None:
@@ -178,6 +188,18 @@ def _begin(file: StateFile, items: tuple[StreamItem, ...], charge: int | None, e
             append(database, "open", {"step": 0, "stream": facts["id"], "definition": facts["digest"]})
             states.remember(database, "charge", charge)
     file.write_anchor()
+
+
+REFUSALS = (BudgetExceeded, ChargeTooSmall, IncompatibleLosses, TooManyQuestions)
+"""Of a ledger that has charged nothing. Any other error may come after a charge; then the same call goes on with it."""
+
+
+def forget(file: StateFile, stream: str) -> None:
+    """The file of a stream that was refused is free for another one, for example with a smaller budget."""
+    with file.transaction() as database:
+        facts = states.facts(database)
+        if facts.get("id") == stream and "charge" not in facts:
+            database.execute("DELETE FROM fact")
 
 
 def _same(file: StateFile, known: dict[str, Any], facts: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ class Event:
 
     def explain(self, word: str, every: str) -> str:
         """What is protected, in words."""
-        return f"event level: one {word} is protected, and nobody with several as a person"
+        return f"event level: one {word} is protected. Somebody with several {word}s is not protected as a person"
 
     def written(self) -> dict[str, Any]:
         """As plain data."""
@@ -110,7 +110,7 @@ def protection_of(
     `once` says that a unit changes nothing but in the step of its first appearance, so that nothing has to be told.
     """
     if active_steps is not None and consecutive_steps is not None:
-        why = "and active_steps are two promises"
+        why = "cannot be combined with active_steps: they are two different promises"
         raise InvalidParameter("consecutive_steps", consecutive_steps, why, "Leave one of them out.")
     if separation is not None and active_steps is None:
         raise InvalidParameter("separation", separation, "is about active steps", "Write active_steps=7 as well.")

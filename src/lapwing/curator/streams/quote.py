@@ -64,12 +64,22 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
             for bound in query.bounds
             if any(definition.appearing[query.statistics.index(statistic)] for statistic in bound.statistics)
         ]
-        about.append(f"{' and '.join(names)}: each counts once, in the {schedule.every} in which it is first seen")
+        about.append(f"{' and '.join(names)}: {_once(definition)}")
     limits = [f"in each {schedule.every}, {note}" if "at most" in note else note for note in rows_notes(query)[:1]]
     if schedule.time is not None:
         rule = "are left out" if schedule.late == "drop" else f"count in the next {schedule.every}"
         about.append(f"rows that come after their {schedule.every} was closed {rule}")
     return (*about, *(limits if not definition.scan.each_row else ()), *plan_notes(query))
+
+
+def _once(definition: Definition) -> str:
+    """When and where somebody, or a value, counts who counts once."""
+    query, every = definition.query, definition.schedule.every
+    if not query.grouping.keys:
+        return f"each counts once, in the {every} in which it is first seen"
+    if not definition.scan.each_row and query.effective.touched == 1:
+        return f"each counts once, in the {every} and the group in which it is first seen, and in no other group"
+    return f"each counts once in a group, in the {every} in which it is first seen there"
 
 
 def _unrecorded(definition: Definition) -> tuple[str, ...]:
