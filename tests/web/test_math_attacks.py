@@ -278,7 +278,7 @@ def test_the_text_about_linkage_says_what_the_library_finds() -> None:
         "day": "{} of 861 patients get a name, and {} of these names are right",
         "month": "{} get a name ({} right)",
     }
-    said |= {"year": "the year {} ({} right)", "decade": "the decade {} ({} right)"}
+    said |= {"year": "the year alone it is {} ({} right)", "decade": "the decade {} ({} right)"}
     for born, words in said.items():
         found = linkage(coarsen(hospital, birth_date=born), coarsen(voters, birth_date=born), on=on)
         right = sum(truth[row] == voter for row, voter in found.named.items())
@@ -295,10 +295,10 @@ def test_the_text_about_the_census_block_says_what_the_browser_finds() -> None:
     assert [(len(one["blocks"]), one["all"]) for one in found] == [(1000, False), (512, True), (1, True), (1, True)]
     ages = {tuple(sorted((one["age"], one["sex"], one["origin"]) for one in block)) for block in found[1]["blocks"]}
     assert len(ages) == 4
-    assert "512 are left, four ways to choose the ages and 128 ways to be married" in told("attacks-on-privacy")
+    assert "leave 512: four ways to choose the ages times 128 ways to be married" in told("attacks-on-privacy")
 
 
-def test_the_text_about_k_anonymity_says_who_falls() -> None:
+def test_the_text_about_k_anonymity_says_how_many_diagnoses_are_found_out() -> None:
     table, kept, _ = published(PUBLISHED[0])
     known, other = people_of(kept), data("ward")["other"]
     rows = [(*one["shown"], diagnosis) for one in other["classes"] for diagnosis in one["diagnoses"]]
@@ -310,6 +310,7 @@ def test_the_text_about_k_anonymity_says_who_falls() -> None:
     twice = {row: known[row] for row in known if other["class"][int(row)] >= 0}
     both = [one for one in composition([table, second], QUASI, "diagnosis", twice) if one.sure == 1]
     text = told("k-anonymity")
-    assert f"{len(alike)} of {len(kept)} patients fall to homogeneity" in text
-    assert f"{len(ruled)} fall to somebody who can rule out an injury" in text
-    assert f"{len(both)} fall because another hospital published a {other['k']}-anonymous table" in text
+    assert f"The homogeneity attack reveals {len(alike)} of {len(kept)} diagnoses" in text
+    assert f"An attacker who can rule out an injury learns {len(ruled)} diagnoses" in text
+    assert f"Another hospital published a {other['k']}-anonymous table" in text
+    assert f"this reveals {len(both)}." in text

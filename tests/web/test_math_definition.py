@@ -42,4 +42,4 @@ def test_the_table_of_compositions_is_computed() -> None:
 def test_the_game_of_the_text_is_the_game_of_the_widget() -> None:
     text = words("the-definition")
     for right in answers_of([("game", "right", [GAP / 2, GAP, scale], None) for scale in (0.003, 0.03)]):
-        assert f"right {100 * right:.0f} times in 100" in text
+        assert f"right in {100 * right:.0f} %" in text

@@ -90,11 +90,10 @@ export class CensusBlockStory extends Story {
           cards.length
             ? cards.map(
                 ({ who, sure, married }) =>
-                  html`<li class=${sure === 1 ? "sure" : ""}><b>${age(who)}</b> ${kind(who)}, ${wed(married)}<span class="bar"><span style="width:${100 * sure}%"></span></span><small>${sure === 1 ? "certain" : `in ${Math.round(100 * sure)} of 100`}</small></li>`,
+                  html`<li class=${sure === 1 ? "sure" : ""}><b>${age(who)}</b> ${kind(who)}, ${wed(married)}<span class="bar"><span style="width:${100 * sure}%"></span></span><small>${sure === 1 ? "certain" : `in ${Math.round(100 * sure)} % of the blocks`}</small></li>`,
               )
             : PEOPLE.map(
-                () =>
-                  html`<li><b>?</b> too many fit<span class="bar"></span><small>not searched to the end</small></li>`,
+                () => html`<li><b>?</b> too many blocks fit<span class="bar"></span><small>search stopped</small></li>`,
               )
         }</ul></div></div>`;
   }
@@ -103,10 +102,10 @@ export class CensusBlockStory extends Story {
     const { lines, blocks, all } = this.found;
     const numbers = lines.reduce((sum, line) => sum + (line.count ? 3 : 1), 0);
     if (!all)
-      return `${numbers} numbers are published. More than ${MOST.toLocaleString("en")} blocks would give the same numbers, so the residents are safe – for now. Publish one more table.`;
+      return `${numbers} numbers are published. More than ${MOST.toLocaleString("en")} different blocks would give the same numbers, so the residents are still safe. Publish one more table.`;
     if (blocks.length === 1)
-      return `${numbers} numbers are published, and a single block of seven people fits all of them: every age, sex, origin and marriage is known${this.suppress ? ", although every small group was left out" : ""}. No record was ever released.`;
-    return `${numbers} numbers are published, and ${blocks.length} blocks fit. What all of them have in common is known for certain; where they differ, the share is the attacker's belief.`;
+      return `${numbers} numbers are published, and only one block of seven people fits all of them. So every age, sex, origin and marriage is known${this.suppress ? ", although every small group was left out" : ""}. No record was ever released.`;
+    return `${numbers} numbers are published, and ${blocks.length} blocks fit. The attacker is certain of what all these blocks have in common. Where the blocks differ, the percentage is the attacker's belief.`;
   }
 
   protected table(): Table {
@@ -114,10 +113,10 @@ export class CensusBlockStory extends Story {
     const rows = all
       ? known(blocks)
           .slice(0, 14)
-          .map(([who, sure]) => [who, `${(100 * sure).toFixed(0)} of 100`])
+          .map(([who, sure]) => [who, `${(100 * sure).toFixed(0)} %`])
       : [["any", "too many blocks fit"]];
     return {
-      head: ["a line of the questionnaire (age, sex and origin, marriage)", "in so many of the blocks that fit"],
+      head: ["resident (age, sex and origin, marriage)", "share of the blocks that fit"],
       rows,
     };
   }

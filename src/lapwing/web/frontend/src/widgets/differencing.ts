@@ -53,7 +53,8 @@ export class DifferencingStory extends Story {
   declare epsilon: number;
   /** The noise of each release: of the target alone, and of the other cells into which the questions cut the people. */
   declare releases: [number, number, number][];
-  protected readonly question = "A hundred people work here. Only sums over groups are told. Does one of them smoke?";
+  protected readonly question =
+    "A hundred people work here. The curator answers only sums over groups. Does one particular person smoke?";
   protected readonly first = {
     rule: "size",
     attack: "direct",
@@ -158,7 +159,7 @@ export class DifferencingStory extends Story {
     return html`${this.choice("rule", "the curator …", Object.entries(RULES))} ${this.choice("attack", "you …", Object.entries(ATTACKS))}
       ${this.choice(
         "target",
-        "whom you are after",
+        "your target",
         office.alone.map((row) => [row, `${office.name[row]}, the only ${office.sex[row]} ${office.occupation[row]}`]),
       )}
       <div class="slot">${
@@ -166,7 +167,7 @@ export class DifferencingStory extends Story {
           ? this.epsilonHandle()
           : this.rule === "none"
             ? nothing
-            : html`<label>groups of fewer than ${this.smallest}, or of all but fewer than ${this.smallest}, are refused
+            : html`<label>groups of fewer than ${this.smallest} people, or that leave out fewer than ${this.smallest} people, are refused
                 <input type="range" min="2" max="45" .value=${String(this.smallest)} @input=${(event: Event) => this.take("smallest", Number((event.target as HTMLInputElement).value))} /></label>`
       }</div>`;
   }
@@ -194,10 +195,10 @@ export class DifferencingStory extends Story {
   private scale(): TemplateResult {
     const x = (share: number): number => 20 + 600 * share;
     const at = x(this.belief);
-    return html`${svg`<svg viewBox="0 0 640 96" role="img" aria-label="You believe that the chance is ${Math.round(100 * this.belief)} out of 100">
+    return html`${svg`<svg viewBox="0 0 640 96" role="img" aria-label="You are ${Math.round(100 * this.belief)} % sure that the person smokes">
       <rect class="may" x=${x(1 - this.limit)} width=${600 * (2 * this.limit - 1)} y="36" height="18"></rect>
       <line class="base" x1="20" x2="620" y1="45" y2="45"></line>
-      ${[0, 0.25, 0.5, 0.75, 1].map((share) => svg`<text class=${share % 0.5 ? "between" : ""} x=${x(share)} y="80" text-anchor=${share === 0 ? "start" : share === 1 ? "end" : "middle"}>${["certainly not", "25", "50 of 100", "75", "certainly"][4 * share]}</text>`)}
+      ${[0, 0.25, 0.5, 0.75, 1].map((share) => svg`<text class=${share % 0.5 ? "between" : ""} x=${x(share)} y="80" text-anchor=${share === 0 ? "start" : share === 1 ? "end" : "middle"}>${["certainly not", "25 %", "50 %", "75 %", "certainly"][4 * share]}</text>`)}
       <path class="belief" d="M${at},45m0,-11l11,11l-11,11l-11,-11z"></path>
       <text class="label adversary" x=${Math.min(Math.max(at, 150), 490)} y="24" text-anchor="middle">your belief: ${outOf(this.belief)}</text>
     </svg>`}`;
@@ -207,12 +208,12 @@ export class DifferencingStory extends Story {
     const told = this.answers();
     const name = office.name[this.target]!;
     if (told.some((answer) => answer.shown === null))
-      return `Refused. You know no more about ${name} than before. Try another attack: what if every group you ask about is large enough?`;
+      return `Refused. You have learned nothing about ${name}. Try another attack: what if every group you ask about is large enough?`;
     if (this.rule !== "noise") {
       const says = `${name} ${office.smokes[this.target] ? "smokes" : "does not smoke"}`;
       return this.attack === "direct"
         ? `The curator simply tells you: ${says}.`
-        : `Every group was large${this.attack === "difference" ? "" : " and nobody was named"}, and yet the ${told.length === 2 ? "difference" : "sum of the signed answers"} is ${office.smokes[this.target]}: ${says}. For certain.`;
+        : `Every group was large${this.attack === "difference" ? "" : " and nobody was named"}. But the ${told.length === 2 ? "difference of the answers" : "sum of the signed answers"} is ${office.smokes[this.target]}, so you are certain: ${says}.`;
     }
     const right =
       Math.round(this.belief * 100) === 50
@@ -220,7 +221,7 @@ export class DifferencingStory extends Story {
         : this.belief > 0.5 === Boolean(office.smokes[this.target])
           ? "right"
           : "wrong";
-    return `All questions are answered, all answers have noise, and the attack stays what it was. It takes you from 50 to ${outOf(this.belief)}, and that is ${right === "no idea" ? "no idea at all" : `${right} this time`}. At a total ε of ${+(this.epsilon * this.releases.length).toPrecision(3)} no attack leaves the shaded part, ${Math.floor(100 * (1 - this.limit))} to ${Math.ceil(100 * this.limit)} of 100.`;
+    return `The curator answers all questions, and all answers have noise. The same attack now takes your belief from 50 % to ${outOf(this.belief)}, which ${right === "no idea" ? "tells you nothing" : `is ${right} this time`}. At a total ε of ${+(this.epsilon * this.releases.length).toPrecision(3)}, no attack can take your belief outside the shaded range of ${Math.floor(100 * (1 - this.limit))} % to ${Math.ceil(100 * this.limit)} %.`;
   }
 
   protected table(): Table {
@@ -232,7 +233,7 @@ export class DifferencingStory extends Story {
     ]);
     return {
       head: ["sign", "group", "people", "answer"],
-      rows: [...rows, ["", "your belief that the person smokes, out of 100", "", outOf(this.belief)]],
+      rows: [...rows, ["", "your belief that the person smokes", "", outOf(this.belief)]],
     };
   }
 
@@ -264,8 +265,8 @@ const draw = (epsilon: number): [number, number, number] => {
 
 function outOf(share: number): string {
   const hundred = 100 * share;
-  if (hundred > 99 && hundred < 100) return "more than 99 of 100";
-  if (hundred < 1 && hundred > 0) return "less than 1 of 100";
-  return `${Math.round(hundred)} of 100`;
+  if (hundred > 99 && hundred < 100) return "more than 99 %";
+  if (hundred < 1 && hundred > 0) return "less than 1 %";
+  return `${Math.round(hundred)} %`;
 }
 customElements.define("lw-differencing", DifferencingStory);

@@ -29,7 +29,7 @@ export class ErrorBands extends Story {
   declare n: number;
   declare share: number;
   declare questions: number;
-  protected readonly question = "Which is larger, the error of the sample or the error of the noise?";
+  protected readonly question = "Which is larger, the sampling error or the error from the noise?";
   protected readonly first = { epsilon: 0.1, n: 10000, share: 0.5, questions: 1 };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -37,7 +37,7 @@ export class ErrorBands extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle("for everything you publish, epsilon")}
+    return html`${this.epsilonHandle("total epsilon for all questions,")}
       <div class="more">
         <label>people asked: ${whole(this.n)}
           <input type="range" min="0" max=${STEPS} step="1" .value=${String(step(this.n))} aria-valuetext=${whole(this.n)}
@@ -46,7 +46,7 @@ export class ErrorBands extends Story {
         <div class="pair">
           ${this.choice(
             "share",
-            "say yes",
+            "share of yes",
             SHARES.map((one) => [one, percent(one)]),
           )}
           ${this.choice(
@@ -105,14 +105,14 @@ export class ErrorBands extends Story {
     const noise = noiseError(this.n, this.epsilon, this.questions);
     const lost = Math.max(1, Math.round(lostAnswers(this.share, this.n, this.epsilon, this.questions)));
     const from = this.cross < FEWEST ? "ten" : whole(Number(this.cross.toPrecision(2)));
-    const asked = `${percent(this.share)} of ${whole(this.n)} people: the sample makes it ${points(sample)} percentage points`;
+    const asked = `${percent(this.share)} of ${whole(this.n)} people say yes. The sampling error is ${points(sample)} percentage points`;
     if (noise > this.share)
-      return `${asked}. The noise is larger than the answer: this cannot be published with so small an epsilon for so many questions about so few people. From ${from} people on, the noise is the smaller error.`;
+      return `${asked}. The noise is larger than the answer, so the result is useless. You need a larger epsilon, fewer questions or more people. From ${from} people on, the noise is the smaller error.`;
     const cost =
       lost > 0.95 * this.n
         ? `nearly all of the ${whole(this.n)} answers`
         : `${whole(lost)} of the ${whole(this.n)} answers`;
-    return `${asked}, the noise ${points(noise)}. Privacy costs as much as losing ${cost}. From ${from} people on, the noise is the smaller error.`;
+    return `${asked}, the error from the noise is ${points(noise)}. The noise costs as much accuracy as losing ${cost}. From ${from} people on, the noise is the smaller error.`;
   }
 
   protected table(): Table {

@@ -29,7 +29,7 @@ export class ExponentialStory extends Story {
   declare example: string;
   declare crowd: number;
   declare more: boolean;
-  protected readonly question = "How often is the best one chosen?";
+  protected readonly question = "How often does the mechanism choose the best answer?";
   protected readonly first = { epsilon: 1, example: "colours", crowd: 1, more: false };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -79,7 +79,7 @@ export class ExponentialStory extends Story {
           CROWDS.map((times) => [times, (times * people).toLocaleString("en")]),
         )}
         <label class="check"><input type="checkbox" .checked=${this.more} @change=${(event: Event) => this.take("more", (event.target as HTMLInputElement).checked)} />
-          ${this.prices ? `one bidder more, who would pay ${NEWCOMER} €` : "one person more, with blue eyes"}</label>
+          ${this.prices ? `add one bidder who would pay ${NEWCOMER} €` : "add one person with blue eyes"}</label>
       </div>`;
   }
 
@@ -114,7 +114,7 @@ export class ExponentialStory extends Story {
     const unit = this.prices ? "€" : "people";
     const [now, other] = [this.logs(this.more), this.logs(!this.more)];
     const worst = Math.max(factor(now[0], other[0]), factor(now[1], other[1]));
-    return html`Best ${best.length > 1 ? "are" : "is"} ${best.join(" and ")}: chosen ${said(sum(plain))} of the time by the exponential mechanism, ${said(sum(flipped))} by permute-and-flip. On average they miss the best by ${little(lost(scores, plain))} and ${little(lost(scores, flipped))} ${unit}, of ${short(top)}. With one person ${this.more ? "less" : "more"}, no probability changes by more than a factor of ${short(worst)}; e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))} would be allowed.`;
+    return html`The best ${best.length > 1 ? "answers are" : "answer is"} ${best.join(" and ")}. The exponential mechanism chooses ${best.length > 1 ? "one of them" : "it"} with probability ${said(sum(plain))}, permute-and-flip with ${said(sum(flipped))}. The best score is ${short(top)} ${unit}, and on average the two mechanisms lose ${little(lost(scores, plain))} and ${little(lost(scores, flipped))} ${unit}. With one person ${this.more ? "less" : "more"}, no probability changes by more than a factor of ${short(worst)}. The limit is e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}.`;
   }
 
   protected table(): Table {

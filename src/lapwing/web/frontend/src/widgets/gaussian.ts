@@ -28,7 +28,7 @@ export class GaussianStory extends Story {
   }
 
   protected override get question(): string {
-    return this.many ? "Laplace or Gaussian noise, for how many answers?" : "How wide must the noise be?";
+    return this.many ? "Laplace or Gaussian noise, for how many answers?" : "How large must the noise be?";
   }
 
   /** The number of answers from which on Gaussian noise is smaller. */
@@ -122,7 +122,7 @@ export class GaussianStory extends Story {
         { kind: "dots", ink: "private", points: [[few, Math.sqrt(few) * sigma]] },
       ],
     })}
-    <p class="legend"><span class="noise">╍ Laplace, epsilon alone</span> <span class="noise">━ Laplace, with the same δ</span> <span class="private">━ Gaussian</span> <span class="private">● ${few === 1 ? "smaller from the first answer on" : `smaller from ${few} answers on`}</span></p>`;
+    <p class="legend"><span class="noise">╍ Laplace with δ = 0</span> <span class="noise">━ Laplace with the same δ</span> <span class="private">━ Gaussian</span> <span class="private">● ${few === 1 ? "Gaussian noise is smaller from the first answer on" : `Gaussian noise is smaller from ${few} answers on`}</span></p>`;
   }
 
   protected sentence(): string {
@@ -130,27 +130,27 @@ export class GaussianStory extends Story {
       const { few } = this;
       const least =
         few > 1
-          ? `Up to ${counted(few - 1, "answer")} Laplace noise is smaller; from ${few} on Gaussian noise is.`
-          : "Gaussian noise is smaller even for one answer: δ is large beside so small an ε.";
+          ? `Up to ${counted(few - 1, "answer")}, Laplace noise is smaller. From ${few} answers on, Gaussian noise is smaller.`
+          : "Gaussian noise is smaller even for one answer, because δ is large compared with ε.";
       const [wide, narrow] = [this.wide.get(100)!, gaussian(100, this.epsilon, this.delta)];
-      return `One person moves every answer by at most 1. ${least} For 100 answers it has σ = ${short(narrow)} on each; Laplace noise ${short(laplacePure(100, this.epsilon))}, or ${short(wide)} when it may use the same δ.`;
+      return `One person changes every answer by at most 1. ${least} For 100 answers, Gaussian noise has σ = ${short(narrow)} on each answer. Laplace noise has σ = ${short(laplacePure(100, this.epsilon))} with δ = 0, and ${short(wide)} with the same δ.`;
     }
     const exact = analytic(this.epsilon, this.delta);
     const book = classical(this.epsilon, this.delta);
     if (this.epsilon < 1)
-      return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula asks for σ = ${short(book)}. The analytic calibration needs ${short(exact)}, ${Math.round(100 * (1 - exact / book))} % less, for the same promise.`;
+      return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula gives σ = ${short(book)}. The analytic calibration gives ${short(exact)}, which is ${Math.round(100 * (1 - exact / book))} % less for the same guarantee.`;
     const really = delta(book, this.epsilon);
     const verdict =
       really > this.delta
-        ? `That is too little: its δ is really ${really.toExponential(1).replace(/e-(\d+)/, (_, digits: string) => ` · 10⁻${[...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`)}`
-        : "It happens to be enough here, but nothing in its proof says so";
-    return `At ε = ${short(this.epsilon)} the classical formula is not proven. It would say σ = ${short(book)}. ${verdict}. The analytic calibration says ${short(exact)}.`;
+        ? `This is too little noise: its real δ is ${really.toExponential(1).replace(/e-(\d+)/, (_, digits: string) => ` · 10⁻${[...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`)}`
+        : "This happens to be enough here, but its proof does not cover it";
+    return `At ε = ${short(this.epsilon)} the classical formula is not proven. It gives σ = ${short(book)}. ${verdict}. The analytic calibration gives ${short(exact)}.`;
   }
 
   protected table(): Table {
     if (this.many)
       return {
-        head: ["answers", "Laplace, epsilon alone (σ)", "Laplace, with δ (σ)", "Gaussian (σ)"],
+        head: ["answers", "Laplace, δ = 0 (σ)", "Laplace, same δ (σ)", "Gaussian (σ)"],
         rows: SOME.map((k) => [
           k,
           short(laplacePure(k, this.epsilon)),

@@ -120,7 +120,7 @@ export class GuessingGame extends Story {
 
   private spikes(): unknown {
     return html`${chart({
-      title: "Without noise, 0 is published for nobody and 0.01 for one smoker",
+      title: "Without noise, the published share is 0 for no smoker and 0.01 for one smoker",
       x: this.axis(),
       y: { from: 0, to: 1.2, label: "how likely", ticks: [] },
       height: 220,
@@ -157,7 +157,7 @@ export class GuessingGame extends Story {
     const factor = Math.exp(this.epsilon);
     const top = Math.exp(1.25 * this.epsilon);
     return html`${chart({
-      title: "How likely each published share is, for nobody and for one smoker",
+      title: "How likely each published share is, for no smoker and for one smoker",
       x,
       y: { from: 0, to: 0.6 / this.scale, label: "how likely", ticks: [] },
       height: 240,
@@ -169,7 +169,7 @@ export class GuessingGame extends Story {
         ...this.shared(),
       ],
     })}
-    <p class="legend"><span class="exact">━ nobody smokes</span> <span class="noise">╍ one smokes</span> <span class="adversary">▒ beyond T although nobody smokes</span></p>
+    <p class="legend"><span class="exact">━ nobody smokes</span> <span class="noise">╍ one smokes</span> <span class="adversary">▒ above T although nobody smokes</span></p>
     ${chart({
       title: "The ratio of the two curves, between 1/e^ε and e^ε",
       x,
@@ -234,14 +234,14 @@ export class GuessingGame extends Story {
     const done = this.played.length >= ROUNDS ? html` <b>In these ${ROUNDS} rounds: ${this.hits} right.</b>` : nothing;
     if (this.exact) {
       const sure = this.threshold > 0 && this.threshold <= GAP;
-      return html`${sure ? "Without noise this threshold is right every time: one person's secret is out." : "Without noise a threshold between 0 and 0.01 would be right every time."}${done}`;
+      return html`${sure ? "Without noise this threshold is right every time, so one person's secret is revealed." : "Without noise a threshold between 0 and 0.01 would be right every time."}${done}`;
     }
     const alarm = above(this.threshold, 0, this.scale);
     const found = above(this.threshold, GAP, this.scale);
     const told = (share: number): string => percent(share, share < 0.095 || share > 0.905 ? 1 : 0);
-    return html`The noise has scale b = ${short(this.scale)}. T raises a false alarm in ${told(alarm)} of the rounds in which nobody smokes and finds ${told(found)} of the smokers:
-      ${short(found / alarm)} times as many, and never more than e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}. It is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds; the best T in
-      ${told(best(GAP, this.scale))}, a coin in 50 %.${done}`;
+    return html`The noise has scale b = ${short(this.scale)}. Your threshold T gives a false alarm in ${told(alarm)} of the rounds in which nobody smokes. It finds the smoker in ${told(found)} of the rounds with a smoker.
+      The ratio is ${short(found / alarm)}, and it can never exceed e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}. T is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds. The best T is right in
+      ${told(best(GAP, this.scale))}, and a coin in 50 %.${done}`;
   }
 
   protected table(): Table {
@@ -255,7 +255,7 @@ export class GuessingGame extends Story {
             percent(right(threshold, GAP, this.scale), 1),
           ],
     );
-    return { head: ["threshold T", "beyond T if nobody smokes", "beyond T if one smokes", "right"], rows };
+    return { head: ["threshold T", "above T if nobody smokes", "above T if one smokes", "right"], rows };
   }
 
   static override styles = [

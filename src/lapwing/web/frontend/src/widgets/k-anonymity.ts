@@ -43,7 +43,7 @@ export class AnonymityStory extends Story {
   declare k: number;
   declare attack: string;
   declare ruled: string;
-  protected readonly question = "How coarse must the table be before nobody falls?";
+  protected readonly question = "How coarse must the table be before no attack finds a diagnosis?";
   protected readonly first = { age: 2, sex: 0, postcode: 0, k: 2, attack: "none", ruled: "injury" };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -148,12 +148,12 @@ export class AnonymityStory extends Story {
     const names = fallen.flatMap((value, row) => (value === null ? [] : [`${ward.names[row]}: ${value}`]));
     return html`<dl>
         <div><dt>k</dt><dd>${k}</dd><dd class="note">smallest class</dd></div>
-        <div><dt>l</dt><dd>${l}</dd><dd class="note">fewest diagnoses</dd></div>
-        <div><dt>t</dt><dd>${t.toFixed(2)}</dd><dd class="note">farthest from all</dd></div>
+        <div><dt>l</dt><dd>${l}</dd><dd class="note">fewest diagnoses in a class</dd></div>
+        <div><dt>t</dt><dd>${t.toFixed(2)}</dd><dd class="note">largest distance from the table</dd></div>
         <div><dt>loss</dt><dd>${Math.round(100 * lost)} %</dd><dd class="note">of the detail</dd></div>
       </dl>
       <p class="legend"><span><i></i> published</span> <span><i class="fallen"></i> diagnosis found out</span> <span><i class="gone"></i> left out</span> <span>A box is a class: nobody can tell its rows apart.</span></p>
-      <div class="classes" tabindex="0" role="img" aria-label="${groups.length} classes of patients, ${names.length} patients fallen, ${gone} left out">
+      <div class="classes" tabindex="0" role="img" aria-label="${groups.length} classes of patients, ${names.length} diagnoses found out, ${gone} left out">
         ${groups.map((rows) => html`<span class="class" title="${keys[rows[0]!]}: ${summed(rows)}">${rows.map((row) => html`<i class=${fallen[row] === null ? "" : "fallen"}></i>`)}</span>`)}
         ${gone ? html`<span class="class out" title="left out">${Array.from({ length: gone }, () => html`<i class="gone"></i>`)}</span>` : ""}
       </div>
@@ -168,26 +168,26 @@ export class AnonymityStory extends Story {
       kept.map((row) => ward.diagnosis[row]!),
     );
     const claim = `The table is ${k}-anonymous`;
-    const who = many === 1 ? "1 patient falls" : `${many} patients fall`;
+    const found = many === 1 ? "1 diagnosis" : `${many} diagnoses`;
     switch (this.attack as Attack) {
       case "homogeneity":
         return many
-          ? `${claim}, and ${who}: everybody in their class has the same, so it does not matter which row is theirs.`
-          : `${claim}, and no class has one diagnosis only. Homogeneity finds nobody – try what somebody knows already.`;
+          ? `${claim}, but the attack finds out ${found}. Everybody in these classes has the same diagnosis, so it does not matter which row is whose.`
+          : `${claim}, and every class has at least two diagnoses. The homogeneity attack finds out nothing. Try background knowledge.`;
       case "background":
         return many
-          ? `${claim}. You can see who has no ${this.ruled}; with that, ${who}: their class leaves a single diagnosis.`
-          : `${claim}. Ruling out ${this.ruled} leaves at least two diagnoses everywhere. Somebody who knows more can rule out more.`;
+          ? `${claim}. You can see who has no ${this.ruled}. With this knowledge you find out ${found}, because only a single diagnosis is left in the class.`
+          : `${claim}. Ruling out ${this.ruled} leaves at least two diagnoses in every class. An attacker who knows more can rule out more.`;
       case "composition": {
         const both = kept.filter((row) => ward.other.class[row]! >= 0).length;
         return many
-          ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both. Of these, ${who}: one diagnosis only is in both of their classes.`
-          : `${claim}. Another hospital published a ${ward.other.k}-anonymous table; ${both} patients are in both, and each has two or more diagnoses in common. This time.`;
+          ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. The attack finds out ${found}, because these patients have only one diagnosis in both of their classes.`
+          : `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. For each of them, both classes have at least two diagnoses in common. This time the attack finds out nothing.`;
       }
       default:
         return k <= 1
-          ? `Some rows look like no other: whoever knows age, sex and postcode finds them. Generalise a column, or leave out small classes.`
-          : `${claim}: every row looks like at least ${k - 1} other${k > 2 ? "s" : ""}, and ${ROWS - kept.length} of ${ROWS} rows are left out. Now press an attack.`;
+          ? `Some rows are unique. An attacker who knows age, sex and postcode can find them. Generalise a column, or leave out small classes.`
+          : `${claim}: every row looks like at least ${k - 1} other${k > 2 ? "s" : ""}, and ${ROWS - kept.length} of ${ROWS} rows are left out. Now choose an attack.`;
     }
   }
 

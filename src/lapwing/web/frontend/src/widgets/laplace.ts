@@ -10,7 +10,7 @@ export class LaplaceStory extends Story {
   static override properties = { epsilon: { type: Number }, sensitivity: { type: Number } };
   declare epsilon: number;
   declare sensitivity: number;
-  protected readonly question = "How much noise does a count need?";
+  protected readonly question = "How much noise does an answer need?";
   protected readonly first = { epsilon: 1, sensitivity: 1 };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -57,7 +57,7 @@ export class LaplaceStory extends Story {
 
   protected sentence(): string {
     const half = within(this.scale, 0.95);
-    return `The scale of the noise is ${+this.scale.toPrecision(3)}. The answer is off by at most ${+half.toPrecision(3)}, with 95 % confidence, whether 100 people are counted or a million. Wherever the answer falls, the two curves differ by a factor of at most ${+Math.exp(this.epsilon).toPrecision(3)}.`;
+    return `The scale of the noise is ${+this.scale.toPrecision(3)}. The answer is off by at most ${+half.toPrecision(3)}, with 95 % confidence, whether 100 people are counted or a million. At every answer, the two curves differ by a factor of at most ${+Math.exp(this.epsilon).toPrecision(3)}.`;
   }
 
   protected table(): Table {

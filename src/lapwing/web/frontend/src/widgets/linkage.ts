@@ -27,9 +27,9 @@ const STEP = 640 / ROW;
 type Fate = "right" | "wrong" | "alone" | "crowd";
 const FATES: Fate[] = ["right", "wrong", "alone", "crowd"];
 const SAID: Record<Fate, string> = {
-  right: "named, and it is them",
-  wrong: "named, but it is somebody else",
-  alone: "like no other in the table, but no single voter fits",
+  right: "named correctly",
+  wrong: "given somebody else's name",
+  alone: "unique in the table, but no single voter matches",
   crowd: "hidden in a crowd",
 };
 
@@ -95,19 +95,19 @@ export class LinkageStory extends Story {
     const { count, all, alone } = this.state;
     const names = count("right") + count("wrong");
     if (!names)
-      return `Nobody of the ${all} patients gets a name: every row fits several voters, or none. ${alone ? `${alone} rows are still like no other.` : "Every row looks like others."} What would you still learn from this table?`;
+      return `None of the ${all} patients gets a name, because every row matches several voters or none. ${alone ? `${alone} rows are still unique.` : "Every row looks like other rows."} What could you still learn from this table?`;
     const share = (100 * count("right")) / names;
     const said = share > 99 && share < 100 ? "more than 99" : String(Math.round(share));
-    return `${names} of ${all} patients get a name, and ${count("right")} of these names are right (${said} of 100). ${alone} rows look like no other row. Nobody's name was in the table.`;
+    return `${names} of ${all} patients get a name, and ${count("right")} of these names are right (${said} %). ${alone} rows are unique in the table. The table contained no names.`;
   }
 
   protected table(): Table {
     const { count, all, alone } = this.state;
     return {
-      head: ["patients", "how many", "out of 100"],
+      head: ["patients", "how many", "percent"],
       rows: [
         ...FATES.map((fate) => [SAID[fate], count(fate), percent(count(fate), all)]),
-        ["rows like no other", alone, percent(alone, all)],
+        ["unique rows", alone, percent(alone, all)],
         ["all", all, "100"],
       ],
     };

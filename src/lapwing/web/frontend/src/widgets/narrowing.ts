@@ -21,7 +21,7 @@ export class Narrowing extends Story {
   declare truth: number;
   declare private edged: number[];
   declare private endless: number[];
-  protected readonly question = "How much do two curators give away, answer by answer?";
+  protected readonly question = "How much do two curators reveal with each answer?";
   protected readonly first = { epsilon: 0.5, truth: 12 };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -100,19 +100,20 @@ export class Narrowing extends Story {
 
   protected sentence(): string | TemplateResult {
     const asked = this.edged.length;
-    if (!asked) return "Nobody has asked. All counts from 0 to 30 are as likely to the adversary. Ask.";
+    if (!asked)
+      return "Nobody has asked yet. For the adversary, all counts from 0 to 30 are equally likely. Press a button to ask.";
     const [low, high] = left(this.edged, this.width, MOST);
     const edged =
       low === high
-        ? `The edge has left only ${low}: the truth is certain.`
-        : `The edge has left ${high - low + 1} of ${MOST + 1} counts, ${low} to ${high}; after as many answers the truth is certain in at least ${percent(certain(this.width, asked))} of all cases.`;
+        ? `With an edge, only the count ${low} is still possible. The adversary knows the truth.`
+        : `With an edge, ${high - low + 1} of ${MOST + 1} counts are still possible, ${low} to ${high}. After this number of answers, the adversary knows the truth in at least ${percent(certain(this.width, asked))} of all cases.`;
     const spent = asked * this.epsilon;
     const factor = Math.exp(spent);
     const odds =
       factor < 1e6
-        ? `a factor of ${short(factor)}`
-        : `a factor with ${Math.floor(spent / Math.LN10) + 1} digits: far too many answers`;
-    return html`${counted(asked, "answer")}. ${edged} Without an edge nothing is ruled out; the odds of two neighbouring counts have changed by at most e<sup>${short(spent)}</sup>, ${odds}.`;
+        ? ` = ${short(factor)}`
+        : `, a number with ${Math.floor(spent / Math.LN10) + 1} digits. These are far too many answers`;
+    return html`${counted(asked, "answer")}. ${edged} Without an edge, no count is ruled out. The odds between two neighbouring counts have changed by a factor of at most e<sup>${short(spent)}</sup>${odds}.`;
   }
 
   protected table(): Table {
@@ -120,7 +121,7 @@ export class Narrowing extends Story {
     const endless = laplace(this.endless, this.epsilon, MOST);
     const said = (share: number): string => (share < 0.001 ? "under 0.1 %" : percent(share, 1));
     return {
-      head: ["count", "with an edge", "without"],
+      head: ["count", "with an edge", "without an edge"],
       rows: edged.map((share, count) => [count, share ? said(share) : "ruled out", said(endless[count]!)]),
     };
   }

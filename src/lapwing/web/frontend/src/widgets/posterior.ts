@@ -40,9 +40,9 @@ export class Posterior extends Story {
 
   protected get question(): string {
     return {
-      belief: "How sure can somebody become who suspects you?",
+      belief: "How sure can somebody who suspects you become?",
       premium: "What can it cost Gertrude to take part?",
-      test: "How many can be found without accusing too many others?",
+      test: "How many people can a test find without accusing too many others?",
     }[this.view];
   }
 
@@ -61,12 +61,12 @@ export class Posterior extends Story {
       name: "prior" | "alarm",
       label: string,
       step: number,
-    ): TemplateResult => html`<label>${label}: ${short(100 * this[name])} out of 100
+    ): TemplateResult => html`<label>${label}: ${short(100 * this[name])} %
       <input type="range" min=${step} max=${1 - step} step=${step} .value=${String(this[name])}
-        aria-valuetext="${short(100 * this[name])} out of 100"
+        aria-valuetext="${short(100 * this[name])} %"
         @input=${(event: Event) => this.take(name, Number((event.target as HTMLInputElement).value))} /></label>`;
     return html`${this.epsilonHandle()}
-      ${this.view === "belief" ? slider("prior", "belief before", 0.01) : this.view === "premium" ? slider("prior", "what the insurer would think without her", 0.01) : slider("alarm", "wrongly accused", 0.01)}`;
+      ${this.view === "belief" ? slider("prior", "belief before", 0.01) : this.view === "premium" ? slider("prior", "risk that the insurer would assume without her data", 0.01) : slider("alarm", "wrongly accused", 0.01)}`;
   }
 
   protected picture(): unknown {
@@ -120,7 +120,7 @@ export class Posterior extends Story {
       <tbody>
         <tr><th scope="row">without her data</th><td>${money(POLICY * this.prior)}</td></tr>
         <tr class="now"><th scope="row">with her data, ε = ${short(this.epsilon)}</th><td>at most ${money(chosen)}</td></tr>
-        <tr><th scope="row">she pays more by</th><td>at most ${money(chosen - POLICY * this.prior)}</td></tr>
+        <tr><th scope="row">taking part costs her</th><td>at most ${money(chosen - POLICY * this.prior)}</td></tr>
       </tbody>
     </table>
     ${chart({
@@ -157,7 +157,7 @@ export class Posterior extends Story {
       y: {
         from: 0,
         to: 1,
-        label: "found, of those who are",
+        label: "found, of those who are in the data",
         format: (value) => percent(value),
         ticks: [0, 0.25, 0.5, 0.75, 1],
       },
@@ -196,17 +196,17 @@ export class Posterior extends Story {
     if (this.view === "belief") {
       const before = Math.round(1000 * this.prior);
       const after = Math.ceil(1000 * posterior(this.epsilon, this.prior) - 1e-9);
-      return `Of 1,000 people suspected like this, ${before.toLocaleString("en")} are in the data. After the worst answer there is, it can look like ${after < 1000 ? after : "almost all"}. Odds grow by a factor of at most ${short(Math.exp(this.epsilon))}.`;
+      return `If somebody suspects 1,000 people this much, they expect ${before.toLocaleString("en")} of them to be in the data. After the worst possible answer, they may expect ${after < 1000 ? `at most ${after}` : "almost all"}. The odds grow by a factor of at most ${short(Math.exp(this.epsilon))}.`;
     }
     if (this.view === "premium")
-      return html`If the insurer would think ${share(this.prior)} without her data, it can think at most ${short(100 * together(this.epsilon, this.prior))} % with them, whatever it knows and whatever was published. Its odds change by at most e<sup>2ε</sup>\u00a0=\u00a0${short(Math.exp(2 * this.epsilon))}.`;
-    return `A test that may wrongly accuse ${short(100 * this.alarm)} out of 100 finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)} out of 100. From a count with Laplace noise it is ${share(found(this.epsilon, this.alarm))}; by guessing ${share(this.alarm)}.`;
+      return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume at most ${short(100 * together(this.epsilon, this.prior))} % with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0=\u00a0${short(Math.exp(2 * this.epsilon))}.`;
+    return `A test that may wrongly accuse ${short(100 * this.alarm)} % of the people outside the data finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)} % of the people in the data. The best test on a count with Laplace noise finds ${share(found(this.epsilon, this.alarm))}, and guessing finds ${share(this.alarm)}.`;
   }
 
   protected table(): Table {
     if (this.view === "belief")
       return {
-        head: ["before", "at least", "at most"],
+        head: ["belief before", "after, at least", "after, at most"],
         rows: PRIORS.map((prior) => [
           share(prior),
           share(least(this.epsilon, prior)),
@@ -215,7 +215,7 @@ export class Posterior extends Story {
       };
     if (this.view === "premium")
       return {
-        head: ["ε", "premium at most", "more by"],
+        head: ["ε", "premium at most", "increase at most"],
         rows: EPSILONS.map((epsilon) => [
           epsilon,
           money(POLICY * together(epsilon, this.prior)),

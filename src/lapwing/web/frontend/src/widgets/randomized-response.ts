@@ -18,7 +18,7 @@ export class RandomizedResponseStory extends Story {
   declare epsilon: number;
   declare share: number;
   declare people: number;
-  protected readonly question = "How many people must answer before the coins stop mattering?";
+  protected readonly question = "How many people must answer before the estimate is accurate?";
   protected readonly first = { epsilon: Math.log(3), share: 0.2, people: 3000 };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -106,9 +106,9 @@ export class RandomizedResponseStory extends Story {
     ).length;
     const found =
       high - low > 1
-        ? `which says next to nothing: anything between ${said(low)} and ${said(high)}`
-        : `so about ${said(share)} smoke: between ${said(low)} and ${said(high)}`;
-    return `Everybody tells the truth with probability ${often(keep(this.epsilon))} and lies otherwise (or: the truth with ${often(alpha(this.epsilon))}, else a fair coin). Of ${n.toLocaleString("en")} people ${percent(yes / n, 1)} say yes, ${found}. Truly it is ${percent(truth)}. ${inside} of ${SURVEYS} surveys fell into the band. It is half as wide for four times as many people.`;
+        ? `but this says almost nothing: the 95 % interval is ${said(low)} to ${said(high)}`
+        : `so about ${said(share)} smoke (95 % interval ${said(low)} to ${said(high)})`;
+    return `Everybody tells the truth with probability ${often(keep(this.epsilon))} and lies otherwise. (Or: tells the truth with probability ${often(alpha(this.epsilon))} and tosses a fair coin otherwise.) Of ${n.toLocaleString("en")} people, ${percent(yes / n, 1)} say yes, ${found}. The true share is ${percent(truth)}. ${inside} of ${SURVEYS} surveys lie in the band. With four times as many people, the band is half as wide.`;
   }
 
   protected table(): Table {

@@ -22,7 +22,7 @@ export class Spending extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle("the whole budget, epsilon")}
+    return html`${this.epsilonHandle("total budget, epsilon")}
       <div class="more">
         <label>questions you want to ask: ${this.questions}
           <input type="range" min="2" max=${MANY} step="1" .value=${String(this.questions)}
@@ -30,7 +30,7 @@ export class Spending extends Story {
         </label>
         ${this.choice(
           "within",
-          "the stubborn one wants every answer within",
+          "fixed accuracy for every answer",
           WITHIN.map((one) => [one, `± ${one}`]),
         )}
       </div>`;
@@ -62,7 +62,7 @@ export class Spending extends Story {
       },
       marks: [
         ...drawn("noise", half, "half of the rest"),
-        ...drawn("budget", stubborn, "stubborn"),
+        ...drawn("budget", stubborn, "fixed accuracy"),
         ...drawn("private", plan, "planned"),
         { kind: "line", ink: "exact", points: asked(table), label: "one table", dashed: true },
       ],
@@ -74,10 +74,10 @@ export class Spending extends Story {
     const plan = countError(this.epsilon / last);
     const refused =
       this.answered < last
-        ? `The stubborn one pays ${+priceOf(this.within).toPrecision(2)} for each and is refused ${this.answered ? `from question ${this.answered + 1} on` : "at once"}.`
-        : "The stubborn one gets every answer, and may have some budget left.";
+        ? `If you want every answer within ${off(this.within)}, each costs ${+priceOf(this.within).toPrecision(2)}, and you are refused ${this.answered ? `from question ${this.answered + 1} on` : "at once"}.`
+        : `If you want every answer within ${off(this.within)}, you get all answers, and some budget may be left.`;
     const first = countError(this.epsilon / 2);
-    return `If you spend half of the rest each time, you start with ${off(first)} and end with ${off(countError(this.epsilon / 2 ** last))} at question ${last}. ${refused} If you know the ${last} questions beforehand, you get ${off(plan)} each. If nobody falls into two of them they are one table, and all get ${off(countError(this.epsilon))}.`;
+    return `If you spend half of the remaining budget each time, the error is ${off(first)} at the first question and ${off(countError(this.epsilon / 2 ** last))} at question ${last}. ${refused} If you plan all ${last} questions in advance, each error is ${off(plan)}. If nobody is counted in two of them, they are one table, and each error is ${off(countError(this.epsilon))}.`;
   }
 
   protected table(): Table {
@@ -90,7 +90,7 @@ export class Spending extends Story {
       off(error),
       off(countError(this.epsilon)),
     ]);
-    return { head: ["question", "half of the rest", "stubborn", "planned", "one table"], rows };
+    return { head: ["question", "half of the rest", "fixed accuracy", "planned", "one table"], rows };
   }
 
   static override styles = [

@@ -24,7 +24,7 @@ export class TakingPart extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle("of each study, epsilon")}
+    return html`${this.epsilonHandle("epsilon of each study,")}
       <div class="more">
         <label>studies you take part in: ${this.studies}
           <input type="range" min="0" max=${MANY} step="1" .value=${String(this.studies)}
@@ -32,7 +32,7 @@ export class TakingPart extends Story {
         </label>
         ${this.choice(
           "chance",
-          "what you are afraid of happens anyway to",
+          "the event happens without the studies to",
           CHANCES.map((one) => [one, `${whole(OUT_OF * one)} of ${whole(OUT_OF)} people`]),
         )}
       </div>`;
@@ -49,9 +49,9 @@ export class TakingPart extends Story {
     const [least, most] = this.reached(this.studies);
     const top = Math.min(1, 1.25 * Math.max(high[MANY]![1], 2 * this.chance));
     return chart({
-      title: "The chance of the event without you, and the most and the least it can be after so many studies",
+      title: "Probability of the event without your data, and its upper and lower bound after a number of studies",
       x: { from: 0, to: MANY, label: "studies" },
-      y: { from: 0, to: top, label: "chance of the event", format: (value) => percent(value, top < 0.1 ? 1 : 0) },
+      y: { from: 0, to: top, label: "probability of the event", format: (value) => percent(value, top < 0.1 ? 1 : 0) },
       marks: [
         { kind: "area", ink: "adversary", points: [...high, ...[...low].reverse()], base: low[0]![1] },
         { kind: "line", ink: "adversary", points: high, label: "at most" },
@@ -68,14 +68,14 @@ export class TakingPart extends Story {
     const [least, most] = this.reached(this.studies);
     const anyway = whole(OUT_OF * this.chance);
     if (!this.studies)
-      return `You stay away. Of ${whole(OUT_OF)} people like you it happens to ${anyway} anyway: that part no privacy can take away.`;
+      return `You stay away. Of ${whole(OUT_OF)} people like you, it happens to ${anyway} anyway. No privacy method can change this.`;
     const total = +(this.studies * this.epsilon).toPrecision(3);
     const times = this.studies === 1 ? "one study" : `${this.studies} studies together`;
     const loose =
       most > 5 * this.chance && this.studies * this.epsilon > 2
-        ? " So loose a bound protects little, and you can see that it does."
+        ? " Such a weak bound protects little, but at least you can see this."
         : "";
-    return `Of ${whole(OUT_OF)} people like you it happens to ${anyway} anyway. After ${times} (ε = ${total}) it happens to at most ${whole(Math.ceil(OUT_OF * most))} and at least ${whole(Math.floor(OUT_OF * least))}, whatever anybody does with the results.${loose}`;
+    return `Of ${whole(OUT_OF)} people like you, it happens to ${anyway} anyway. After ${times} (ε = ${total}) it happens to at most ${whole(Math.ceil(OUT_OF * most))} and at least ${whole(Math.floor(OUT_OF * least))}, whatever anybody does with the results.${loose}`;
   }
 
   protected table(): Table {
