@@ -565,7 +565,7 @@ def test_somebody_signs_in_gets_tokens_once_and_answers_without_the_account(visi
         other.become(member)
         second = other.open(f"/take-part/{parties.collection.id}")
         agree(second)
-        expect(second.locator(".outcome")).to_contain_text("has its tokens for now already: in another browser")
+        expect(second.locator(".outcome")).to_contain_text("has already received its tokens, in another browser")
         other.wrong = [one for one in other.wrong if "status of 429" not in one]
 
 
