@@ -143,8 +143,8 @@ def test_edit_leads_to_the_editor_or_to_the_beginning_of_an_edition_or_a_copy(ap
     assert copy.headers["location"] == "/write/tools-told-differently"
     assert instructor.post("/write", data={"copy_of": "tools"}).headers["location"] == "/write/tools"
     second = signed_in(app, "Mo", "instructor")
-    assert "Somebody writes a new edition" in second.get("/write/tools").text
-    assert "Somebody writes" not in other.get("/write/tools").text, "whether there is a draft is not for learners"
+    assert "Somebody is already writing a new edition" in second.get("/write/tools").text
+    assert "already writing" not in other.get("/write/tools").text, "whether there is a draft is not for learners"
     assert learner.get("/me").json()["writes"] == ["tools-told-differently"]
     assert (other.get("/me").json()["writes"], instructor.get("/me").json()["writes"]) == ([], ["tools"])
     assert publish(app, instructor, "tools").status_code == 303

@@ -37,10 +37,10 @@ def test_a_newcomer_lands_looks_reads_plays_answers_writes_and_comes_back(visit:
     words = page.get_by_role("region", name="In the glossary")
     page.get_by_role("searchbox").fill("sensitiv")
     expect(words.get_by_role("link", name="sensitivity", exact=True)).to_have_attribute("href", "/glossary#sensitivity")
-    expect(words.get_by_text("How much one person can change an answer")).to_be_visible()
+    expect(words.get_by_text("The largest change of an answer")).to_be_visible()
     page.get_by_role("searchbox").fill("xyzzyx")
     expect(words).to_be_hidden()
-    expect(page.get_by_text("Nothing fits all of that.")).to_be_visible()
+    expect(page.get_by_text("No nugget fits all filters.")).to_be_visible()
     page.get_by_role("searchbox").fill("laplace mech")
 
     page.locator("li[data-tile]").get_by_role("link", name=TITLE, exact=True).click()

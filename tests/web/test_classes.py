@@ -127,7 +127,7 @@ def test_a_teacher_who_is_none_any_more_is_told_nothing(app: FastAPI) -> None:
     assert one.teacher.get(one.address).status_code == 403
     assert finish(pupil)["classes"] == 0
     assert signed_in(app, "Eve").get("/join", params={"code": code}).status_code == 422
-    assert "nobody sees this list" in pupil.get("/classes", headers=PERSON).text
+    assert "Nobody sees this list" in pupil.get("/classes", headers=PERSON).text
 
 
 def test_what_cannot_be_finished_is_not_kept(app: FastAPI) -> None:

@@ -565,7 +565,7 @@ def test_somebody_signs_in_gets_tokens_once_and_answers_without_the_account(visi
         other.become(member)
         second = other.open(f"/take-part/{parties.collection.id}")
         agree(second)
-        expect(second.locator(".outcome")).to_contain_text("has its tokens for now already: in another browser")
+        expect(second.locator(".outcome")).to_contain_text("has already received its tokens, in another browser")
         other.wrong = [one for one in other.wrong if "status of 429" not in one]
 
 
@@ -601,7 +601,7 @@ def test_a_number_is_sent_as_one_of_its_ends_and_no_number_is_not_sent(visit: Vi
         begun = visit()
         page = begun.open(f"/take-part/{parties.collection.id}")
         agree(page)
-        for given, said in (("eight", "This is no number"), ("7,5", "sealed and sent")):
+        for given, said in (("eight", "This is not a number"), ("7,5", "sealed and sent")):
             page.get_by_label("Your answer").fill(given)
             page.get_by_role("button", name="Send my answer").click()
             expect(page.locator(".outcome")).to_contain_text(said)

@@ -153,7 +153,7 @@ def test_two_tabs_never_lose_a_text(app: FastAPI) -> None:
     assert both.status_code == 409
     assert "From the first tab" in both.text
     assert "From the second tab" in both.text
-    assert "do not touch each other" in both.text
+    assert "do not overlap" in both.text
     base = re.search(r'name="base" value="([0-9a-f]+)"', both.text)
     assert base
     together = merged(text, second, first)[0]

@@ -150,7 +150,7 @@ def test_captions_are_text_and_nothing_else(app: FastAPI) -> None:
 def test_a_refusal_says_why_to_a_person_and_to_a_script(app: FastAPI) -> None:
     ada = signed_in(app, "Ada")
     answer = send(ada, b"hello")
-    assert (answer.status_code, "no MP4 or WebM" in answer.json()["detail"]) == (422, True)
+    assert (answer.status_code, "not an MP4 or WebM" in answer.json()["detail"]) == (422, True)
     page = send(ada, b"hello", headers=PERSON)
     assert (page.status_code, 'role="alert"' in page.text) == (422, True)
     assert "file: /uploads/" in (send(ada, mp4(), VTT, headers=PERSON), ada.get("/uploads"))[1].text

@@ -39,13 +39,13 @@ def test_what_is_said_of_a_year_is_true() -> None:
     assert f"off by about {HALF:.0f} calls at most" in TEXT
     assert TEXT.count(f"{added[-1]:.0f} calls") >= 2
     split = HALF * math.sqrt(YEAR)
-    assert f"about {math.sqrt(YEAR):.0f} times, as much: {split:.0f} calls" in TEXT
-    ends = f"at most {added[-1]:.0f} of 1,044 calls, the tree by {tree[-1]:.0f}, the square root by {root[-1]:.0f}"
+    assert f"about {math.sqrt(YEAR):.0f}, times as large: {split:.0f} calls" in TEXT
+    ends = f"at most {added[-1]:.0f} calls, the tree by {tree[-1]:.0f}, and the square root by {root[-1]:.0f}"
     assert ends in TEXT
     assert f"On its worst day the tree is off by {max(tree):.0f}" in TEXT
     assert f"That is {max(tree):.0f} calls on the worst day of the year, instead of {added[-1]:.0f}" in TEXT
     assert f"the total is off by at most {root[-1]:.0f} calls" in TEXT
-    assert root[-1] < tree[-1] / 2, "off by less than half as much"
+    assert root[-1] < tree[-1] / 2, "its error is less than half of the tree's"
     better = sum(one < other for one, other in zip(root, tree, strict=True))
     assert better > 0.97 * YEAR, "better on nearly every day"
 

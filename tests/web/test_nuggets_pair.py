@@ -34,7 +34,7 @@ def test_what_is_said_of_one_server_is_true() -> None:
     said = (
         "from one share is right in {:.1f} %",
         "server B is right in {:.1f} %",
-        "subtracted without the ring, in {:.1f} %",
+        "subtracted without the ring, it is right in {:.1f} %",
     )
     guesses = best_guess((2, 7), fair), best_guess((2, 7), loaded), best_guess((2, 7), fair, ring=False)
     for sentence, guess in zip(said, guesses, strict=True):

@@ -105,7 +105,7 @@ def test_coming_back_sends_the_same_and_once_it_is_counted_nothing(visit: Visito
     page.route("**/answers", deliver)
     choose(page, "Yes")
     said = page.locator("[data-survey] [role=status]")
-    expect(said).to_contain_text("will be sent when you are online again, or open this page again")
+    expect(said).to_contain_text("will be sent when you are online again or when you open this page again")
     broken = False
     page.reload()
     expect(said).to_contain_text("You have answered")
@@ -159,7 +159,7 @@ def test_a_page_that_is_left_takes_the_answer_with_it(visit: Visitor, live_schoo
 
 def test_a_browser_that_keeps_nothing_sends_nothing(visit: Visitor, live_school: Any) -> None:
     survey, _ = made(live_school.app)
-    for full, words in (("true", "keeps nothing"), ("!key.endsWith('-try')", "could not keep the randomised answer")):
+    for full, words in (("true", "stores no data"), ("!key.endsWith('-try')", "could not keep the randomised answer")):
         begun = visit()
         begun.context.add_init_script(
             "const put = Storage.prototype.setItem; Storage.prototype.setItem = function (key, value) {"

@@ -19,13 +19,13 @@ def name_complaint(name: str, *, reserved: bool = False) -> str:
         return f"Take 2 to {LONGEST_NAME} characters."
     kinds = [unicodedata.category(sign) for sign in shown]
     if not all(kind[0] in "LMN" or sign in _SIGNS for kind, sign in zip(kinds, shown, strict=True)):
-        return "Take letters, digits, spaces, and - _ . ' between them."
+        return "Use letters and digits, with spaces and - _ . ' between them."
     if kinds[0][0] not in "LN" or not any(kind[0] == "L" for kind in kinds):
-        return "Begin with a letter or digit, and have a letter in it."
+        return "Begin with a letter or a digit, and use at least one letter."
     if sum(kind[0] == "M" for kind in kinds) > len(shown) // 2:
-        return "Take fewer marks and more letters."
+        return "Use fewer accents and more letters."
     if shown.casefold() in NO_NAMES and not reserved:
-        return "This name is kept free. Take another one."
+        return "This name is reserved. Choose another one."
     return ""
 
 

@@ -28,15 +28,15 @@ _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 def complaint(password: str, name: str) -> str:
     """What is wrong with a new password, or nothing."""
     if len(password) < SHORTEST:
-        return f"Take at least {SHORTEST} characters. Four words that have nothing to do with each other are fine."
+        return f"Take at least {SHORTEST} characters. Four unrelated words make a good password."
     if len(password) > LONGEST:
         return f"Take at most {LONGEST} characters."
     plain = password.casefold().replace(" ", "")
     own = name.casefold().replace(" ", "")
     if plain in _first_guesses() or len(set(plain)) < 4:
-        return "This is one of the first passwords anybody would try. Take another one."
+        return "This is one of the first passwords an attacker would try. Choose another one."
     if len(own) >= 3 and own in plain and len(plain) - len(own) < SHORTEST - 4:
-        return "This is hardly more than your name. Take another one."
+        return "This is hardly more than your name. Choose another one."
     return ""
 
 

@@ -86,7 +86,7 @@ def slug_complaint(slug: str) -> str:
     """What is wrong with a slug, or nothing."""
     if not _SLUG.fullmatch(slug) or not 3 <= len(slug) <= 60:
         return "Write 3 to 60 small letters, digits and single hyphens, such as my-first-nugget."
-    return "This address is kept free. Take another one." if slug in RESERVED else ""
+    return "This address is reserved. Choose another one." if slug in RESERVED else ""
 
 
 def slug_of(title: str) -> str:
@@ -158,7 +158,7 @@ def looked_at(text: str, slug: str, school: School, widgets: Iterable[str]) -> L
         complaints += _about_front(nugget, slug, school)
     if marks := _MARKS.search(text):
         at = text.count("\n", 0, marks.start()) + 1
-        complaints.append(Complaint("Here two texts meet. Keep what is right and delete the marks.", at))
+        complaints.append(Complaint("Two texts were merged here. Keep what is right and delete the marks.", at))
     shown = nugget or _stand_in(text, slug, front)
     page = _page(shown, school, text, complaints) if len(text) <= LONGEST else None
     if page is not None:

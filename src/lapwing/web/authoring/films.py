@@ -17,7 +17,7 @@ _BRANDS = re.compile(rb"iso[m2-9]|mp4[12]|avc1|M4V |dash|MSNV")
 _BOXES = {b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"moof", b"mfra", b"sidx", b"styp", b"uuid"}
 """What may stand at the top of an MP4. Only the names and sizes of these are read."""
 _EBML, _SEGMENT, _DOCTYPE = b"\x1aE\xdf\xa3", b"\x18S\x80g", b"\x42\x82"
-_NO_VIDEO = "This is no MP4 or WebM video. Save it as one of these, with H.264 or VP9 so that all browsers play it."
+_NO_VIDEO = "This is not an MP4 or WebM video. Save it as one of these, with H.264 or VP9 so that all browsers play it."
 
 
 class NoVideo(NoPicture):
@@ -33,7 +33,7 @@ def video(content: bytes) -> Film:
     if not content:
         raise NoVideo("No video arrived. Choose a file.")
     if len(content) > LARGEST:
-        raise NoVideo(f"The video has more than {LARGEST >> 20} MB. Make it shorter, smaller, or two of it.")
+        raise NoVideo(f"The video has more than {LARGEST >> 20} MB. Make it shorter or smaller, or split it in two.")
     if content[4:8] == b"ftyp":
         _check_mp4(content)
         return Film("mp4", content)

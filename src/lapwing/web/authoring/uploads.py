@@ -80,7 +80,7 @@ def cleaned(content: bytes) -> Clean:
         raise NoPicture("The picture has more than 2 MB. Make it smaller.")
     kind = kind_of(content)
     if kind is None:
-        raise NoPicture("This is no PNG, JPEG or WebP. Save it as one of these; SVG is not taken.")
+        raise NoPicture("This is not a PNG, JPEG or WebP. Save it as one of these. SVG is not accepted.")
     with _ONE:
         try:
             return _made_anew(content, kind)
@@ -99,7 +99,7 @@ def _made_anew(content: bytes, kind: str) -> Clean:
         with Image.open(io.BytesIO(content), formats=[name]) as opened:
             _refuse_large(opened.width, opened.height)
             if getattr(opened, "n_frames", 1) != 1:
-                raise NoPicture("Pictures that move are not taken. Save one of its frames.")
+                raise NoPicture("Moving pictures are not accepted. Save one of its frames.")
             opened.load()
             turned = ImageOps.exif_transpose(opened)
     seen_through = turned.mode in ("RGBA", "LA", "PA") or "transparency" in turned.info

@@ -85,15 +85,15 @@ def _question(collection: Collection) -> Question | None:
 def _yes_or_no(protocol: BinaryResponse) -> str:
     yes, no = _percent(protocol.yes_if_yes), _percent(protocol.yes_if_no)
     return (
-        f"If you mean yes, your browser sends “yes” with a chance of {yes}. If you mean no, it sends “yes” all "
-        f"the same with a chance of {no}."
+        f"If your answer is yes, your browser sends “yes” with a chance of {yes}. If your answer is no, it still sends "
+        f"“yes” with a chance of {no}."
     )
 
 
 def _rounded(protocol: StochasticRounding, low: str, high: str) -> str:
     return (
-        f"Your browser rounds your number at random to {low} or to {high}, the nearer one more often. It turns that "
-        f"round with a chance of {_percent(protocol.flip)}, and sends one of these two, never your number."
+        f"Your browser rounds your number at random to {low} or to {high}, the nearer one more often. It swaps the "
+        f"two with a chance of {_percent(protocol.flip)}. It sends one of these two, never your number."
     )
 
 

@@ -130,7 +130,7 @@ _RULES = (
     _Rule(
         "cost costs price amount fee bill revenue spend kosten preis betrag umsatz rechnung",
         "number",
-        "A guess: who spends more counts as the upper end.",
+        "A guess: amounts above the upper bound count as the upper bound.",
         (0, 10_000),
         units=_MONEY,
     ),

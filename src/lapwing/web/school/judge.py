@@ -43,7 +43,7 @@ def _judged(wanted: Mapping[str, Any], tell: Callable[[str], object]) -> tuple[l
     if failed:
         return [*lines, ("wrong", str(failed))], False
     if wanted["what"] == "run":
-        return lines or [("quiet", "It ran, and printed nothing.")], False
+        return lines or [("quiet", "Your code ran and printed nothing.")], False
     with contextlib.redirect_stdout(io.StringIO()), _repeatable():
         wrong = _checked(wanted.get("checks") or "", place)
     if wrong:
@@ -57,7 +57,7 @@ def _judged(wanted: Mapping[str, Any], tell: Callable[[str], object]) -> tuple[l
 
 @contextlib.contextmanager
 def _repeatable() -> Iterator[None]:
-    """Whoever checks the same program twice gets the same verdict, as far as it draws from `random`."""
+    """Checking the same program twice gives the same verdict, as far as it draws from `random`."""
     import random  # noqa: TID251 – not for noise of ours: learners and checks draw from it
 
     before = random.getstate()
@@ -83,7 +83,7 @@ def _undecided(why: str, each: float) -> Line:
     slow = f" One answer of your code takes about {takes}." if each > 0 else ""
     return (
         "undecided",
-        f"Not decided: {why}. Nothing wrong was found so far, but that is not enough to call it right.{slow} "
+        f"Not decided: {why}. So far we found nothing wrong, but that is not enough to call it right.{slow} "
         "Make your code faster, or close other programs and tabs. Then check it again.",
     )
 
@@ -130,19 +130,19 @@ def _audited(claim: Mapping[str, Any], place: dict[str, Any]) -> Line:
             return "wrong", _counter_example(violation.audit, epsilon)
         hurried, releases = hurried or violation.hurried, releases + violation.releases
     if hurried:
-        why = "there was no time for all the releases that the auditor wanted"
+        why = "there was not enough time for all the releases that the auditor needs"
         return _undecided(why, (time.monotonic() - start) / releases)
     claims = " or ".join(f"{epsilon:g}" for epsilon in epsilons)
     return "right", (
         f"All checks passed, and the auditor found no two neighbours that contradict ε = {claims} in "
-        f"{releases:,} releases. That is no proof; yours would be."
+        f"{releases:,} releases. This is evidence, not a proof."
     )
 
 
 def _counter_example(audit: Any, epsilon: float) -> str:
     often, seldom = audit.hits if audit.direction == "first" else audit.hits[::-1]
     return (
-        f"You claim ε = {epsilon:g}. Here is an event that shows at least {audit.epsilon_lower_bound:.2f}: "
+        f"You claim ε = {epsilon:g}. Here is an event that shows that ε is at least {audit.epsilon_lower_bound:.2f}: "
         f"“{audit.event}” happened {often} times in {audit.trials} on one of two neighbours and {seldom} times on "
         f"the other. The neighbours: {audit.pair.first!r} and {audit.pair.second!r}."
     )

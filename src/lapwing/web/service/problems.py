@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 WORDS = {
     400: ("We cannot read this", "The request is damaged. Go back, reload the page and try again."),
     401: ("Please sign in", "This needs an account. Sign in and try again."),
-    403: ("This is not for you", "Your account may not do this."),
-    404: ("There is nothing here", "The address may have changed, or never was. All nuggets are one step away."),
+    403: ("This is not for you", "Your account is not allowed to do this."),
+    404: ("There is nothing here", "This page does not exist, or its address has changed. You can go to all nuggets."),
     405: ("That cannot be done here", "This address answers other kinds of requests."),
-    408: ("That took too long", "Nothing came from you for a while, so we stopped waiting. Please try again."),
+    408: ("That took too long", "We received nothing for a while, so we stopped waiting. Please try again."),
     409: ("Somebody was faster", "This changed while you looked at it. Reload the page and try again."),
     413: ("That is too much at once", "Send something smaller."),
-    415: ("We do not take this kind", "Send one of the kinds that the page names."),
-    422: ("Something is missing", "One of the answers does not fit. Go back and look at the form again."),
+    415: ("We cannot use this kind of file", "Send one of the kinds that the page names."),
+    422: ("Something does not fit", "An answer is missing or does not fit. Go back and look at the form again."),
     429: ("Too many at once", "Wait a little, then try again."),
-    503: ("The school is very busy", "Your request was not taken. Please try again in a moment."),
+    503: ("The school is very busy", "We could not handle your request now. Please try again in a moment."),
     500: ("Something went wrong", "It is our fault, not yours. Please try again; nothing you wrote was lost."),
 }
 SIGN_IN = "/account/sign-in"

@@ -29,7 +29,7 @@ LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 100), Fraction(10)
 USUAL_EPSILON = "1.0986122886681098"
 """ln 3: a wheel that keeps three answers out of four, as in the first surveys of this kind."""
 HARDLY_HIDDEN = 90
-"""Where somebody can come to bet more than this, out of 100, the page warns before anybody answers."""
+"""If one report can make somebody more than this percent sure, the page warns before anybody answers."""
 LONGEST_OPEN = 366
 """Days a survey may be open."""
 _DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,6})?")
@@ -94,9 +94,9 @@ class Design:
         return len(self.answers) if self.kind == CHOICE else 2
 
     def bet(self, times: int = 1) -> int:
-        """Who would bet 50 out of 100 on one answer rather than another can at most come to bet this, out of 100.
+        """Somebody who was 50 % sure of one answer rather than another can become at most this sure, in percent.
 
-        Turned anew and answered several times, losses add up and ratios multiply.
+        If a person answers several times, each with a new turn of the wheel, losses add up and ratios multiply.
         """
         return math.ceil(100 * (ratio := (self.keep / self.flip) ** times) / (1 + ratio))
 
@@ -202,7 +202,7 @@ def _text(given: str, longest: int, name: str, missing: str, wrong: dict[str, st
     elif len(text) > longest or len(given) > 10 * longest:
         wrong[name] = f"Keep it to {longest} characters."
     elif not _shows(text):
-        wrong[name] = "There are signs in it that cannot be shown. Type it anew, without pasting."
+        wrong[name] = "It contains characters that cannot be shown. Type it again instead of pasting it."
     return text
 
 
@@ -210,7 +210,7 @@ def _answers(given: str, wrong: dict[str, str]) -> tuple[str, ...]:
     lines = [line for line in given[: 20 * MOST_ANSWERS * LONGEST_ANSWER].splitlines() if line.strip()]
     if not FEWEST_ANSWERS <= len(lines) <= MOST_ANSWERS:
         wrong["answers"] = (
-            f"Write {FEWEST_ANSWERS} to {MOST_ANSWERS} answers, one on each line. More of them make the error larger."
+            f"Write {FEWEST_ANSWERS} to {MOST_ANSWERS} answers, one on each line. More answers make the error larger."
         )
         return ()
     answers = tuple(_text(line, LONGEST_ANSWER, "answers", "", wrong) for line in lines)
@@ -234,7 +234,7 @@ def _epsilon(given: str, wrong: dict[str, str]) -> Fraction:
     if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
         wrong["epsilon"] = (
             f"Choose an epsilon from {float(LEAST_EPSILON):g} to {LARGEST_EPSILON}, such as 1. "
-            "With less, the answers say nothing; with more, nothing is hidden."
+            "A smaller epsilon makes the answers useless; a larger one hides nothing."
         )
     return epsilon
 
@@ -254,6 +254,8 @@ def _day(given: str, today: date, wrong: dict[str, str]) -> date:
 def _links(given: str, wrong: dict[str, str]) -> int:
     text = given.strip() or "0"
     if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) > MOST_LINKS:
-        wrong["links"] = f"Write how many personal links you need, at most {MOST_LINKS}; 0 for one link for everybody."
+        wrong["links"] = (
+            f"Write how many personal links you need, at most {MOST_LINKS}. Write 0 for one link for everybody."
+        )
         return 0
     return int(text)

@@ -44,7 +44,7 @@ def sign_up(
             response = entrance.entered(request, site, secret, local(next), f"Welcome, {account.name}.")
             remember_device(request, response, site.settings, account.name)
             return response
-        complaints = {"name": "This name is taken. Take another one."}
+        complaints = {"name": "This name is taken. Choose another one."}
     shown = {"next": local(next), "name": name[:100], "complaints": complaints}
     return page(request, site, "account/sign-up.html", person, 422, **shown)
 

@@ -87,7 +87,7 @@ def profile(
     """Keep what somebody tells about themselves."""
     with site.database.writing() as db:
         learning.tell(db, person.id, learning.About(roles, knowledge, goals))
-    return redirect(site, "/account", "We know you a little better now.")
+    return redirect(site, "/account", "Your answers are saved.")
 
 
 @router.post("/account/password")

@@ -106,7 +106,7 @@ def _add(site: Site, person: Person, slug: str, text: str, note: str) -> str:
     """Keep a new draft; or why not."""
     with site.database.writing() as db:
         if nuggets.taken(db, slug) or (slug in site.pages.built_in.pages and not person.may("instructor")):
-            return "This address is taken. Take another one."
+            return "This address is taken. Choose another one."
         if nuggets.count(db, person.id) >= MOST_DRAFTS[person.role]:
             return f"You have {MOST_DRAFTS[person.role]} drafts. Delete one first."
         nuggets.add(db, slug, person.id, text, note, int(time.time()))

@@ -153,7 +153,7 @@ def rename(slug: str, request: Request, site: TheSite, person: Learner, new: Typ
             if now is None or not may_see(now, person):
                 raise Problem(404)
             if nuggets.taken(db, new) or (new in site.pages.built_in.pages and not person.may("instructor")):
-                complaint = "This address is taken. Take another one."
+                complaint = "This address is taken. Choose another one."
             else:
                 text = desk.renamed(now.text, new)
                 nuggets.save(db, now, text, person.id, f"Renamed from {slug}", int(time.time()))

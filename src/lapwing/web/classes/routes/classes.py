@@ -19,7 +19,7 @@ from lapwing.web.statistics import weeks
 
 router = personal()
 Typed = Annotated[str, Form(max_length=200)]
-GONE = "There is no such class. Its address may be incomplete, or it was deleted."
+GONE = "This class does not exist. Its address may be incomplete, or it was deleted."
 
 
 def today() -> date:
@@ -124,7 +124,7 @@ def code(class_id: str, site: TheSite, person: Instructor, action: Typed = "") -
         raise Problem(422)
     with site.database.writing() as db:
         store.renew(db, mine.id) if action == "renew" else store.close(db, mine.id)
-    said = "The class has a new code. The old one does nothing any more."
+    said = "The class has a new code. The old code no longer works."
     return redirect(site, f"/classes/{mine.id}", said if action == "renew" else "Nobody can join any more.")
 
 
@@ -133,7 +133,7 @@ def delete(class_id: str, site: TheSite, person: Instructor, sure: Typed = "") -
     """Forget a class and all that belongs to it."""
     mine = _mine(site, class_id, person)
     if not sure:
-        raise Problem(422, "Nothing was deleted. Go back and tick the box, if you mean it.")
+        raise Problem(422, "Nothing was deleted. To delete it, go back and tick the box.")
     with site.database.erasing() as db:
         store.remove(db, mine.id)
     return redirect(site, "/classes", "The class is deleted, with all that it knew of its pupils.")

@@ -22,7 +22,7 @@ router = personal()
 Typed = Annotated[str, Form(max_length=200)]
 UNKNOWN = "No class is open with this code. Compare it letter by letter, or ask your teacher for a new one."
 REFUSED = {
-    "taken": "Somebody in this class has this name already. Take another one.",
+    "taken": "Somebody in this class has this name already. Choose another one.",
     "full": f"The class is full: it has {store.MOST_PUPILS} pupils. Tell your teacher.",
     "too many": f"You are in {store.MOST_JOINED} classes, and more are not possible. Leave one that is over.",
 }

@@ -18,7 +18,7 @@ from lapwing.web.service.problems import Problem
 from lapwing.web.site import TheSite
 
 router = personal()
-GONE = "There is no such collection here. Perhaps it has a new version: ask whoever sent you the link for the new one."
+GONE = "This collection does not exist here. It may have a new version. Ask the person who sent you the link."
 
 
 @router.get("/take-part")

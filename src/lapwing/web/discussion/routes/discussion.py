@@ -18,7 +18,7 @@ from lapwing.web.site import Site, TheSite
 router = personal()
 Typed = Annotated[str, Form(max_length=4 * threads.LONGEST)]
 Short = Annotated[str, Form(max_length=2000)]
-_GONE = "The comment is not there any more."
+_GONE = "This comment no longer exists."
 
 
 def _part(request: Request) -> bool:
@@ -136,7 +136,7 @@ def _seen(site: Site, person: Person | None, comment_id: int) -> StoredComment:
 def _mine(site: Site, person: Person, comment_id: int, *, shown: bool) -> StoredComment:
     comment = _seen(site, person, comment_id)
     if comment.user_id != person.id:
-        raise Problem(403, "Only who wrote a comment can change it.")
+        raise Problem(403, "Only the author of a comment can change it.")
     if shown and comment.state != "visible":
         raise Problem(403, "A moderator hid this comment. You can delete it, but not change it.")
     return comment
@@ -212,7 +212,7 @@ def edit(
             changed = comments.edit(db, comment, said, int(time.time()))
     if not changed:
         comment = _mine(site, person, comment_id, shown=True)
-        newer = {"was": comment.mark, "complaint": "You changed this elsewhere; what is there now stands above."}
+        newer = {"was": comment.mark, "complaint": "You changed this elsewhere. Its current text is shown above."}
         return _form(request, site, person, "edit", 409, comment=comment, text=said, now=html_of(comment.text), **newer)
     return _thread(request, site, person, comment, comment_id)
 
@@ -257,14 +257,14 @@ def report(
     elif reason == "other" and not words:
         complaint = "Say in a few words what is wrong."
     elif len(words) > 500:
-        complaint = "Take at most 500 characters."
+        complaint = "Write at most 500 characters."
     if complaint:
         return _form(request, site, person, "report", comment=comment, text=words, reason=reason, complaint=complaint)
     site.limits.take("report", ("account", person.id))
     wording = threads.REASONS[reason] + (f": {words}" if words else "")
     with site.database.writing() as db:
         if comments.waiting(db, person.id) >= threads.MOST_WAITING:
-            raise Problem(429, "Moderators still have to look at what you reported. Please wait until they did.")
+            raise Problem(429, "Moderators still have to look at what you reported. Please wait for them.")
         fresh = comments.report(db, comment, person.id, wording, int(time.time()))
     say = "Thank you. A moderator will look at it." if fresh else "You reported this before. Moderators know."
     if _part(request):

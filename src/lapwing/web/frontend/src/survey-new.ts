@@ -47,7 +47,7 @@ function begin(form: HTMLFormElement): void {
     error.value = size ? String(+(off * size).toPrecision(2)) : "";
     words.textContent =
       off >= 0.5
-        ? `With ${count().toLocaleString("en")} people the answers would say next to nothing. Ask more people, or take a larger epsilon.`
+        ? `With ${count().toLocaleString("en")} people the error would be too large to learn anything. Ask more people, or choose a larger epsilon.`
         : `If ${count().toLocaleString("en")} people answer, the estimate will lie within about ±${error.value} ${unit.textContent} of the truth, with 95\u00a0% confidence.`;
     epsilon.value = String(slider.value);
   }
@@ -58,7 +58,7 @@ function begin(form: HTMLFormElement): void {
     if (found === null) {
       const wished = error.value;
       tell();
-      words.textContent = `±${wished} is not possible with ${count().toLocaleString("en")} people, whatever the epsilon. Ask more of them.`;
+      words.textContent = `±${wished} is not possible with ${count().toLocaleString("en")} people at any epsilon. Ask more people.`;
       return;
     }
     slider.value = Math.ceil(found * 1000) / 1000;

@@ -65,7 +65,7 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
     const meant =
       survey.kind === "number"
         ? "one of the two ends; your number was not sent"
-        : "which may or may not be your answer: only you know";
+        : "which may or may not be your answer. Only you know";
     const done = `You have answered. Your browser sent “${word(one.value)}”, ${meant}. Answering again would send the same.`;
     if (one.sent) return done;
     keep({ ...one, tried: true });
@@ -74,7 +74,7 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
       token: one.token,
     }).catch(() => null);
     if (!answer || answer.status === 429 || answer.status >= 500)
-      return "Your answer is randomised, but the server does not answer. The same report will be sent when you are online again, or open this page again.";
+      return "Your answer is randomised, but the server did not respond. The same report will be sent when you are online again or when you open this page again.";
     const told = (await answer.json().catch(() => ({}))) as { detail?: string; counted?: boolean };
     if (!answer.ok) return told.detail ?? "The server refused the report. Nothing was counted.";
     keep({ ...one, tried: true, sent: true });
@@ -100,19 +100,19 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
     }
   } catch {
     return show(
-      "This browser keeps nothing, so it could not make sure to answer only once. Nothing was sent. Allow it to keep data for this site, or take another browser.",
+      "This browser stores no data, so it cannot make sure that you answer only once. Nothing was sent. Allow it to store data for this site, or use another browser.",
     );
   }
   if (before) return show(await alone(name, deliver));
   if (survey.personal) {
     if (!/^[0-9a-f]{32}$/.test(mine))
-      return show("This survey needs a personal link, and yours is not complete. Ask whoever invited you.");
+      return show("This survey needs a personal link, and yours is not complete. Ask the person who invited you.");
     const asked = await send(`/survey/${survey.id}/link`, { token: mine }).catch(() => null);
     const state = asked?.ok ? ((await asked.json()) as { state: string }).state : "";
-    if (state === "used") return show("This link was used already. Nothing was sent now; every link takes one answer.");
+    if (state === "used") return show("This link was used already. Each link takes one answer. Nothing was sent now.");
     if (state === "unknown")
-      return show("This survey needs a personal link, and this is none of them. Ask whoever invited you.");
-    if (state !== "fresh") return show("The server does not answer. Reload the page in a moment; nothing was sent.");
+      return show("This survey needs a personal link, and this is not one of them. Ask the person who invited you.");
+    if (state !== "fresh") return show("The server did not respond. Nothing was sent. Reload the page in a moment.");
   }
 
   // What is on the screen shows the answer: it goes with the page, also if a browser keeps the page to go back to.
@@ -151,7 +151,7 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
     } catch {
       show(
         remembered()
-          ? "Something went wrong on this page. What the wheel said is kept; reload the page to see whether it was sent."
+          ? "Something went wrong on this page. The result of the wheel is kept. Reload the page to see whether it was sent."
           : "This browser could not keep the randomised answer, so nothing was sent.",
       );
     }
@@ -173,18 +173,18 @@ function sentences(
 ): [string, string] {
   if (one.what === "round")
     return [
-      `Your number lies ${percent(one.share)} of the way from ${survey.low} to ${survey.high}. So the green ${percent(one.share)} of the rim round it up to ${survey.high}, the rest down to ${survey.low}.`,
-      `It stopped there: ${one.hit ? "up" : "down"}.`,
+      `Your number lies ${percent(one.share)} of the way from ${survey.low} to ${survey.high}. So the green part is ${percent(one.share)} of the wheel. If the needle stops on green, your number is rounded up to ${survey.high}, otherwise down to ${survey.low}.`,
+      `It stopped on the ${one.hit ? "green part: rounded up" : "other part: rounded down"}.`,
     ];
   if (one.what === "draw")
     return [`One of the other ${survey.answers.length - 1} answers is drawn instead, each with the same chance.`, ""];
   const what =
     survey.kind === "number"
-      ? "what the first wheel said"
+      ? "the result of the first wheel"
       : `“${survey.kind === "yes-no" ? word(truth === 0 ? 1 : 0) : word(Number(truth))}”`;
-  const otherwise = survey.kind === "choice" ? "another answer takes its place" : "it is turned round";
+  const otherwise = survey.kind === "choice" ? "another answer takes its place" : "it is changed to the opposite";
   return [
-    `The green ${percent(one.share)} of the rim keep ${what}; on the rest ${otherwise}.`,
+    `The green part is ${percent(one.share)} of the wheel. If the needle stops on green, ${what} is kept. Otherwise ${otherwise}.`,
     `It stopped on the ${one.hit ? "green part: kept" : "other part"}.`,
   ];
 }

@@ -9,15 +9,15 @@ const AGAIN = "Keep this page open, or come back later: the same bytes are then 
 /** Why somebody cannot take part now, by the status that the issuer answered; 0 for none. */
 const WHY_NOT: Record<number, string> = {
   0: "The server that lets people take part does not answer. Try again in a moment.",
-  403: "This code is not known. Ask whoever sent you the link.",
+  403: "This code is not known. Ask the person who sent you the link.",
   410: "The collection takes no answers today.",
-  429: "This code was used already, as often as it may be.",
+  429: "This code cannot be used again.",
 };
 
 /** The same where people sign in. */
 const WHY_NOT_SIGNED_IN: Record<number, string> = {
   403: "You are not signed in any more. Load this page again, and sign in.",
-  429: "Your account has its tokens for now already: in another browser, or in this one before you left. Take part there, or wait for the next tokens.",
+  429: "Your account has already received its tokens, in another browser or in this one before you left. Take part there, or wait for the next tokens.",
 };
 
 const box = document.querySelector<HTMLElement>("[data-collection]");
@@ -111,7 +111,7 @@ function begin(box: HTMLElement): void {
     const done = await before.retry();
     show();
     said.textContent = !done
-      ? `A report of before still waits. ${AGAIN}`
+      ? `An earlier report is still waiting to be sent. ${AGAIN}`
       : !before.admitted
         ? asks
           ? (why[before.refusal] ?? (why[0] as string))
@@ -131,20 +131,22 @@ function admission(box: HTMLElement, code: HTMLInputElement | null): Record<stri
 
 function answerOf(kind: string, form: HTMLFormElement): Answer {
   const given = String(new FormData(form).get("answer") ?? "");
-  if (kind === "number" && !decimal(given)) throw new Error("This is no number. Write one such as 7.5.");
+  if (kind === "number" && !decimal(given)) throw new Error("This is not a number. Write one such as 7.5.");
   return kind === "number" ? given : kind === "yes-no" ? given === "0" : Number(given);
 }
 
 function remaining(left: number, perDay: number): string {
-  if (left === 0) return "Your lifetime budget is spent: whatever this browser sends now says nothing about you.";
+  if (left === 0) return "Your lifetime budget is spent. What this browser sends now says nothing about you.";
   const each = perDay === 1 ? "one a day" : `${perDay} a day`;
   return `${left === 1 ? "One more answer" : `${left} more answers`} can be sent from this browser, ${each}. After that, what it sends says nothing about you.`;
 }
 
 /** What happened, in plain words. */
 function outcome(mine: Device, sent: boolean): string {
-  if (!sent) return `Your report is made and waits in this browser: the server did not take it yet. ${AGAIN}`;
+  if (!sent)
+    return `Your report is ready and waits in this browser, because the server has not accepted it yet. ${AGAIN}`;
   if (mine.refusal === 410) return "Your report was not counted: the collection is closed.";
-  if (mine.refusal) return "Your report was refused, and is not counted. This browser can try again in the next slot.";
+  if (mine.refusal)
+    return "Your report was refused and is not counted. This browser can try again at the next time for a report.";
   return "Thank you. Your answer was randomised here, sealed and sent. Nobody can be sure what you answered.";
 }

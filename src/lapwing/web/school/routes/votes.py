@@ -59,7 +59,7 @@ def cast(vote: Vote, site: TheSite, person: Asking) -> Response:
     if vote.role not in votes.VOTERS:
         raise Problem(422)
     if vote.truth != str(votes.TRUTH):
-        raise Problem(409, "The page is older than the odds. Reload it; your vote was not counted.")
+        raise Problem(409, "The odds have changed. Your vote was not counted. Reload the page and vote again.")
     mine = person.id if person else None
     with site.database.writing() as db:
         before = [] if mine is None else store.cast_by(db, mine)

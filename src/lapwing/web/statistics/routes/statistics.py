@@ -43,7 +43,7 @@ def _statistics(site: Site) -> Statistics:
     try:
         return Statistics(site.settings, site.database)
     except (LedgerDamaged, LedgerUnavailable):
-        raise Problem(503, "The ledger cannot be read, so nothing is released until somebody saw to it.") from None
+        raise Problem(503, "The ledger cannot be read, so nothing is released until it is repaired.") from None
 
 
 @router.get("/statistics")
@@ -88,7 +88,7 @@ def _page(
 def grant(site: TheSite, person: Admin, epsilon: Chosen = 0, seen: Chosen = 0, sure: Typed = "") -> Response:
     """Allow more to be spent, for good: the promise to everybody who ever comes gets weaker by that much."""
     if epsilon not in weeks.GRANTS or sure != "yes":
-        raise Problem(422, "Choose how much, and say that you know what it means.")
+        raise Problem(422, "Choose how much, and tick the box that you know what it means.")
     if not _statistics(site).grant(epsilon, seen):
         raise Problem(409, "Somebody granted more in the meantime. Look at the sum again, then decide.")
     return redirect(site, "/statistics", f"Granted: ε = {epsilon}, for good.")
@@ -103,6 +103,6 @@ def release(week: str, site: TheSite, person: Instructor) -> Response:
     try:
         known.release(chosen, list(site.pages.school.pages), day)
     except BudgetExceeded:
-        said = "What was granted does not cover another week. Nothing was released, and nothing was spent."
+        said = "The granted budget is not enough for another week. Nothing was released, and nothing was spent."
         return redirect(site, f"/statistics?week={chosen}", said)
     return redirect(site, f"/statistics?week={chosen}", f"Week {chosen} is released.")

@@ -41,6 +41,6 @@ def decide(
             store.dismiss(db, survey_id)
         return redirect(site, "/moderation/surveys", "Its reports are dismissed.")
     if action != "remove" or not sure:
-        raise Problem(422, "Nothing was removed. Go back and tick the box, if you mean it.")
+        raise Problem(422, "Nothing was removed. To remove it, go back and tick the box.")
     store.remove(site.database, survey_id)
     return redirect(site, "/moderation/surveys", "The survey is removed, with its answers and its links.")

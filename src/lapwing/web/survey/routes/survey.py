@@ -29,7 +29,7 @@ from lapwing.web.survey.store import surveys as store
 from lapwing.web.survey.store.surveys import StoredSurvey
 
 router = personal()
-GONE = "There is no such survey. Its link may be incomplete, or who made it has deleted it."
+GONE = "This survey does not exist. The link may be incomplete, or its author has deleted the survey."
 EXPECTED = (25, 100, 1000)
 """For so many people the error is told in advance."""
 USUAL = Design(kind=parameters.YES_NO, question="", flip=Fraction(1, 4))
@@ -102,7 +102,7 @@ def make(
     public: Text = "",
     links: Text = "",
 ) -> Response:
-    """Make a survey, and go on to the page of who made it."""
+    """Make a survey, and go on to the page of its author."""
     given = {"kind": kind, "question": question, "answers": answers, "low": low, "high": high, "measure": measure}
     given |= {"epsilon": epsilon, "closes": closes, "public": public, "links": links}
     wish = parameters.read_form(given, today())
@@ -145,11 +145,11 @@ def take(survey_id: str, answer: Answer, site: TheSite) -> Response:
     survey = _found(site, survey_id)
     value = survey.design.read(answer.report)
     if value is None:
-        raise Problem(422, "This is no report of this survey. Reload the page; nothing was counted.")
+        raise Problem(422, "This report does not belong to this survey. Nothing was counted. Reload the page.")
     with site.database.writing() as db:
         outcome = store.answer(db, survey, value, answer.token, today())
     if outcome == "stranger":
-        raise Problem(403, "This survey needs a personal link, and this is none of them. Nothing was counted.")
+        raise Problem(403, "This survey needs a personal link, and this is not one of them. Nothing was counted.")
     if outcome == "closed":
         raise Problem(409, "This survey is closed. Nothing was counted.")
     return _json({"counted": outcome == "counted"})
@@ -185,7 +185,7 @@ def told_as_csv(survey_id: str, site: TheSite) -> Response:
 
 @router.get("/survey/{survey_id}/keep/{key}")
 def keep(request: Request, survey_id: str, key: str, site: TheSite, person: Asking) -> Response:
-    """The page of who made it: links, results, and the end."""
+    """The page of its author: links, results, and how to close or delete it."""
     survey = _mine(site, survey_id, key)
     address = f"{site.settings.origin}/survey/{survey.id}"
     shown = {**_shown(survey), **_read(site, survey)}
@@ -195,7 +195,7 @@ def keep(request: Request, survey_id: str, key: str, site: TheSite, person: Aski
 
 @router.get("/survey/{survey_id}/keep/{key}/results.csv")
 def kept_as_csv(survey_id: str, key: str, site: TheSite) -> Response:
-    """The results for other programs, for who made it."""
+    """The results for other programs, for the author."""
     return _table(_results(site, _mine(site, survey_id, key)))
 
 
@@ -233,7 +233,7 @@ def delete(survey_id: str, key: str, site: TheSite, sure: Text = "") -> Response
     """Forget all of it."""
     survey = _mine(site, survey_id, key)
     if not sure:
-        raise Problem(422, "Nothing was deleted. Go back and tick the box, if you mean it.")
+        raise Problem(422, "Nothing was deleted. To delete it, go back and tick the box.")
     store.remove(site.database, survey.id)
     return redirect(site, "/survey?deleted=yes")
 
@@ -257,7 +257,7 @@ def _still(site: Site, survey: StoredSurvey | None) -> StoredSurvey:
 def _public(site: Site, survey_id: str) -> StoredSurvey:
     survey = _found(site, survey_id)
     if not survey.public:
-        raise Problem(403, "Only who made this survey sees its results.")
+        raise Problem(403, "Only the author of this survey can see its results.")
     return survey
 
 

@@ -62,7 +62,7 @@ def personal_token(key: str, number: int) -> str:
 
 
 def add(db: Session, design: Design, *, closes: date, public: bool, links: int, today: date) -> tuple[str, str]:
-    """A new survey: its name, and the key of who made it, which is told once. Old ones go."""
+    """Make a survey. Returns its name and the key of its author, which is shown once. Old surveys are deleted."""
     overwrite(db)
     db.execute(delete(Survey).where(Survey.closes < today - timedelta(days=KEPT_DAYS)))
     survey_id, key = sessions.token()[:16], sessions.token()
@@ -98,7 +98,7 @@ def find(db: Session, survey_id: str) -> StoredSurvey | None:
 
 
 def with_key(db: Session, survey_id: str, key: str) -> StoredSurvey | None:
-    """A survey, for who has its key."""
+    """A survey, for the holder of its key."""
     row = db.get(Survey, survey_id)
     return _kept(row) if row is not None and hmac.compare_digest(row.key_hash, sessions.digest(key)) else None
 

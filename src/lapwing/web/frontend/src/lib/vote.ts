@@ -46,7 +46,7 @@ async function vote(slug: string, truth: boolean, role: string): Promise<{ words
     try {
       others = await elsewhere();
     } catch {
-      return { words: "The school does not answer. Nothing was sent; try again later.", over: false };
+      return { words: "The school did not respond. Nothing was sent. Try again later.", over: false };
     }
     if (others.includes(slug))
       return { words: "You voted on this with another browser. Nothing was sent.", over: true };
@@ -59,7 +59,7 @@ async function vote(slug: string, truth: boolean, role: string): Promise<{ words
       keep(slug, { yes: respond(truth), role, token: token(), sent: false });
     } catch {
       return {
-        words: "This browser keeps nothing, so it could not make sure to vote only once. Nothing was sent.",
+        words: "This browser stores no data, so it cannot make sure that you vote only once. Nothing was sent.",
         over: true,
       };
     }
@@ -74,7 +74,7 @@ async function deliver(slug: string): Promise<{ words: string; over: boolean }> 
     const answer = await send("/votes", { slug, role, yes, token, truth: stated()[0] }).catch(() => null);
     if (!answer || answer.status === 429 || answer.status >= 500)
       return {
-        words: "Your vote is randomised, but the school does not answer. It will be sent when you come back.",
+        words: "Your vote is randomised, but the school did not respond. It will be sent when you come back.",
         over: true,
       };
     if (!answer.ok) {

@@ -45,7 +45,7 @@ export const DIMENSIONS: Dimension[] = [
         who: "Mironov 2017; Bun, Steinke 2016",
         changes: "An average of the loss over the outputs is bounded instead of the largest one.",
         strength: "weaker",
-        mind: "Losses of many releases simply add up and stay tight; turn the sum into (ε, δ) at the very end.",
+        mind: "Losses of many releases simply add up and stay tight. Convert the sum to (ε, δ) at the very end.",
       },
     ],
   },
@@ -63,7 +63,7 @@ export const DIMENSIONS: Dimension[] = [
         who: "Dwork, Naor, Pitassi, Rothblum 2010",
         changes: "Neighbours differ in one record of somebody who may have many.",
         strength: "weaker",
-        mind: "Who has a hundred records is protected by 100 ε only.",
+        mind: "A person with a hundred records is protected only by 100 ε.",
       },
       {
         need: "I hide households or other groups",
@@ -90,7 +90,7 @@ export const DIMENSIONS: Dimension[] = [
         who: "Chaudhuri, Hsu 2011",
         changes: "Neighbours differ in the label of one record.",
         strength: "weaker",
-        mind: "That somebody is in the data, and every feature, may be seen.",
+        mind: "It does not hide that somebody is in the data, nor any feature.",
       },
     ],
   },
@@ -147,7 +147,7 @@ export const DIMENSIONS: Dimension[] = [
     usual: "odds of outputs",
     variants: [
       {
-        need: "I want to speak of belief before and after",
+        need: "I want to state what somebody believes before and after",
         name: "membership privacy",
         part: "membership",
         who: "Li, Qardaji, Su, Wu, Yang 2013",
@@ -161,7 +161,7 @@ export const DIMENSIONS: Dimension[] = [
     letter: "R",
     key: "relative",
     name: "Relative gain",
-    asks: "Compared with what is too much learned?",
+    asks: "The gain of knowledge is compared with what?",
     usual: "with a release without that person",
     variants: [
       {
@@ -169,7 +169,7 @@ export const DIMENSIONS: Dimension[] = [
         name: "zero-knowledge privacy",
         part: "zero-knowledge",
         who: "Gehrke, Lui, Pass 2011",
-        changes: "Whatever is learned could have been learned from statistics of a random sample.",
+        changes: "Everything that is learned could also be learned from statistics of a random sample.",
         strength: "stronger",
         mind: "For data in which people depend on each other, such as social networks.",
       },
@@ -178,7 +178,7 @@ export const DIMENSIONS: Dimension[] = [
         name: "bounded leakage differential privacy",
         part: "bounded-leakage",
         who: "Ligett, Peale, Reingold 2020",
-        changes: "The promise is what remains when the adversary has seen the leak as well.",
+        changes: "The promise holds for an adversary who has seen the leak as well.",
         strength: "other",
         mind: "You must be able to write the leak down as a function.",
       },

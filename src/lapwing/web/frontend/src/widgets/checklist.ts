@@ -72,7 +72,7 @@ export class Checklist extends Story {
     const done = this.done;
     const open = this.items.filter((_, i) => !done.has(i));
     if (!done.size)
-      return `${this.items.length} questions. Tick what the offer answers in writing; the link below then carries your marks.`;
+      return `${this.items.length} questions. Tick what the offer answers in writing. The link below keeps your marks.`;
     if (!open.length) return "All questions are answered in writing. Now check the answers.";
     const next = [...new Set(open.map((item) => item.about.toLowerCase()))].join(", ");
     return `${this.items.length - open.length} of ${this.items.length} answered. Still open: ${next}.`;

@@ -52,7 +52,7 @@ export class ChooserStory extends Story {
         "people",
         PEOPLE.map((one) => [one, one.toLocaleString("en")]),
       )}
-      <label>such questions about them: ${this.queries.toLocaleString("en")}
+      <label>number of such questions: ${this.queries.toLocaleString("en")}
         <input type="range" min="0" max=${QUERIES.length - 1} .value=${String(QUERIES.indexOf(this.queries))} aria-valuetext="${this.queries} questions"
           @input=${(event: Event) => this.take("queries", QUERIES[Number((event.target as HTMLInputElement).value)]!)} />
       </label>
@@ -122,7 +122,7 @@ export class ChooserStory extends Story {
     const other = second ? ` ${second.name} would give ${this.said(second)}.` : "";
     const cost =
       best!.error >= 1
-        ? " That is no answer at all. Ask fewer questions, find more people, or talk about epsilon and trust again."
+        ? " Such an answer is useless. Ask fewer questions, find more people, or reconsider epsilon and trust."
         : this.trust === "curator" && best!.name.startsWith("Perm")
           ? " Pure ε: no delta is needed."
           : best!.name === "Laplace"

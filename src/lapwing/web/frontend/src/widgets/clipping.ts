@@ -99,14 +99,14 @@ export class ClippingStory extends Story {
     const least = cutOff(values, best) + averageNoise(best, this.epsilon);
     const side =
       above > (1 / this.epsilon) * 1.5
-        ? "Too low: most of the error is cut off."
+        ? "The bound is too low: most of the error comes from cutting off."
         : above < 1 / this.epsilon / 1.5
-          ? "Too high: most of the error is noise."
+          ? "The bound is too high: most of the error is noise."
           : "About right.";
     const advice =
       best > 0
-        ? `Least would be ${percent(least / all, 1)}, with a bound of ${short(best)}: ${this.epsilon > 1 ? "so large an epsilon need not cut off anybody" : `about 1/ε = ${short(1 / this.epsilon)} customers spend more`}.`
-        : `For so few customers and so small an epsilon nothing beats saying 0.`;
+        ? `The smallest possible error is ${percent(least / all, 1)}, with a bound of ${short(best)}: ${this.epsilon > 1 ? "with such a large epsilon, nobody has to be cut off" : `about 1/ε = ${short(1 / this.epsilon)} customers spend more`}.`
+        : `With so few customers and such a small epsilon, the answer 0 has the smallest error.`;
     return `Of ${short(all)} euros, the bound cuts off ${short(cut)}, and noise is off by ${short(noise)} on average: together at most ${percent((cut + noise) / all, 1)}. ${best > 0 ? side : ""} ${advice}`;
   }
 

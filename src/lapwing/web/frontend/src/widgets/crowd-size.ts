@@ -66,11 +66,11 @@ export class CrowdSizeStory extends Story {
     const place = this.epsilons.findIndex((epsilon) => epsilon <= WISH);
     const needed =
       place < 0
-        ? `No batch here brings it to ε = ${WISH}.`
+        ? `No batch size shown here brings it below ε = ${WISH}.`
         : `From ${SIZES[place]!.toLocaleString("en")} people on it is below ε = ${WISH}.`;
     const now = hidden
       ? `Among ${this.people.toLocaleString("en")} people, a report of ε₀ = ${this.local} tells no more than ε = ${short(this.epsilon)}, ${short(this.local / this.epsilon)} times less (δ = 10⁻⁶). ${outOf(this.epsilon, "of your answer")}`
-      : `So few people hide nobody who reports with ε₀ = ${this.local}: the batch promises no more than the report alone. ${outOf(this.local, "of your answer")}`;
+      : `So few people cannot hide a report with ε₀ = ${this.local}. The batch promises no more than the report alone. ${outOf(this.local, "of your answer")}`;
     return `${now} ${needed} The shuffler itself still sees ε₀ = ${this.local}.`;
   }
 

@@ -177,7 +177,7 @@ export class DailyTotal extends Story {
     const [added, tree, root] = NAMES.map((way) => last(this.bands(way))) as [number, number, number];
     const days = this.days.toLocaleString("en");
     if (this.view === "price")
-      return `Every total is to be off by at most ${short(root)} calls, with 95 % confidence. The square root does this for ${days} days and ε = ${short(this.epsilon)}. A fresh noisy total each day would cost ε = ${short(last(this.prices([this.days])))} by the last day, because every call is in all totals after it.`;
+      return `Suppose that every total may be off by at most ${short(root)} calls, with 95 % confidence. The square root achieves this for ${days} days with ε = ${short(this.epsilon)}. A fresh noisy total each day would cost ε = ${short(last(this.prices([this.days])))} by the last day, because every call is in all totals after it.`;
     const worst = Math.max(...this.bands("tree"));
     const versus =
       worst > added

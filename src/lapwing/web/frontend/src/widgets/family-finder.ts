@@ -14,7 +14,7 @@ const COUNT = [
   "All seven dimensions are",
 ];
 const COMPARED = {
-  same: "Nothing has to be explained: this is the definition of the course. Leave it only for a reason.",
+  same: "This is the definition of the course, so nothing has to be explained. Change it only for a reason.",
   weaker: "It promises less than plain differential privacy with the same ε. Say so to the people in the data.",
   stronger: "It promises more than plain differential privacy with the same ε, and costs more noise.",
   other: "It is neither stronger nor weaker than plain differential privacy as a whole: it promises something else.",

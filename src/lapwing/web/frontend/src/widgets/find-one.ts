@@ -183,7 +183,7 @@ export class FindOne extends Story {
         ? `Without names it would be right in ${percent(mixed, 1)}.`
         : `With her name on the report it would be right in ${percent(named, 1)}.`;
     const done = this.played.length >= ROUNDS ? html` <b>In these ${ROUNDS} batches: ${this.hits} right.</b>` : nothing;
-    return html`At ε₀ = ${short(this.epsilon)} the best guess is right in ${percent(best, 1)} of all batches; a coin in 50 %. ${other} That holds although you know the true answer of everybody but Ada.${done}`;
+    return html`At ε₀ = ${short(this.epsilon)} the best guess is right in ${percent(best, 1)} of all batches; a coin in 50 %. ${other} This holds although you know the true answers of everybody except Ada.${done}`;
   }
 
   protected table(): Table {

@@ -10,7 +10,7 @@ const TRUTH = 47;
 const EPSILONS = [0.25, 0.5, 1, 2];
 const REACH = 16; // of the picture
 const WAYS = {
-  together: "both toss its coins together",
+  together: "both servers toss its coins together",
   alone: "server A makes it alone",
   each: "each server adds noise of its own",
   after: "nobody, until the exact sum is open",
@@ -143,13 +143,13 @@ export class JointNoise extends Story {
     const drawn = html`The noise was <b>${this.draw.noises.map(signed).join(" and ")}</b>. `;
     switch (this.way) {
       case "together":
-        return html`${drawn}Every coin is decided by the XOR of two numbers. Server A knows its own, and not the other one. So it cannot take the noise off: it sees no more than everybody. ${error} A curator's noise would be as large.`;
+        return html`${drawn}Every coin is decided by the XOR of two numbers. Server A knows only its own number. So it cannot take the noise off, and it sees no more than everybody. ${error} A curator's noise would be as large.`;
       case "alone":
-        return html`${drawn}Whoever made the noise can subtract it. Server A has the exact sum, and no ε protects anybody from it. ${error}`;
+        return html`${drawn}Server A made the noise and can subtract it. So it has the exact sum, and no ε protects anybody from server A. ${error}`;
       case "each":
-        return html`${drawn}Server A takes its own noise off. The noise of server B is left, and it is enough for ε = ${this.epsilon}. But everybody else has to live with both: ${error.toLowerCase()} With joint noise it would be ${halfWidth(this.epsilon, 1)}.`;
+        return html`${drawn}Server A takes its own noise off. The noise of server B is left, and it is enough for ε = ${this.epsilon}. But everybody else gets both noises: ${error.toLowerCase()} With joint noise it would be ${halfWidth(this.epsilon, 1)}.`;
       case "after":
-        return html`${drawn}Both servers have seen the exact sum before the noise came. Whoever knows 99 answers subtracts them and has the hundredth. Noise afterwards protects from readers of the result, not from the servers. ${error}`;
+        return html`${drawn}Both servers have seen the exact sum before the noise came. A server that knows 99 answers subtracts them and has the hundredth. Noise that is added later protects against readers of the result, not against the servers. ${error}`;
     }
   }
 

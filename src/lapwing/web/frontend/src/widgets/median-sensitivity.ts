@@ -74,8 +74,8 @@ export class MedianStory extends Story {
     const global = RANGE / this.epsilon;
     const verdict =
       scale < global / 1.05
-        ? `That is ${short(global / scale)} times less than the ${short(global)} which the worst data set needs.`
-        : `The worst data set needs ${short(global)}, which is no more: here, smoothness does not pay.`;
+        ? `The worst data set needs ${short(global)}, which is ${short(global / scale)} times as much.`
+        : `The worst data set needs ${short(global)}, which is not more. So smooth sensitivity gains nothing here.`;
     return `In these data one person moves the median by at most ${short(all[0]!)} (red, on the left). After k other changes it can be more, up to ${short(Math.max(...all))}. Discount every change by the factor ${decay(this.epsilon, DELTA).toFixed(3)} (orange) and take the highest point: the smooth sensitivity is ${short(most)}, so the scale of the noise is ${short(scale)}. ${verdict}`;
   }
 

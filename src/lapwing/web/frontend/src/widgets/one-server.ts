@@ -10,7 +10,7 @@ const RING = 10;
 const SIZES = [10, 100, 1000, 10_000];
 const SEATS: Record<Seat, string> = { first: "server A", second: "server B", both: "both servers together" };
 const MASKS: Record<Mask, string> = {
-  fair: "fair: each number is as likely",
+  fair: "fair: all numbers are equally likely",
   loaded: "loaded towards small numbers",
   straight: "fair, but without the ring",
 };
@@ -120,11 +120,11 @@ export class OneServer extends Story {
     if (this.seat === "both")
       return html`Two shares together are the secret, each time. ${best} This is why the two must not work together.`;
     if (this.seat === "first")
-      return html`Server A gets the number that was drawn, and nothing else. Your secret is not in it, whichever way it was drawn. ${best} The pictures differ by chance only.`;
+      return html`Server A gets the number that was drawn, and nothing else. It does not depend on your secret, however it was drawn. ${best} The pictures differ by chance only.`;
     if (this.mask === "fair")
       return html`For either secret, each number from 0 to 9 comes in 10\u00a0% of all cases. The pictures differ by chance only: split again, or more often. ${best} No computer can do better, however large.`;
     return this.mask === "loaded"
-      ? html`The drawn number prefers small ones. So the share prefers the secret and the numbers just below it, and the two pictures differ. ${best}`
+      ? html`Small numbers are drawn more often. So the share is more often the secret or a number just below it, and the two pictures differ. ${best}`
       : html`Without the ring, the share is never larger than the secret, and never more than 9 below it. So some shares are possible for one of the two secrets only. ${best}`;
   }
 

@@ -109,11 +109,11 @@ export class RapporStory extends Story {
     const { p, q } = this.parameters;
     const guessed = this.ones.map((count) => (count / this.sent - p) / (q - p));
     return html`${this.row("1. Your word", `sets two of ${BITS} bits, found by two hash functions.`, this.set, "exact")}
-      ${this.row("2. Permanent response:", "each bit is kept, or left to a fair coin. Made once, kept for ever.", this.stays, "private")}
-      ${this.row("3. Report:", "a one is sent as one with probability 0.75, a zero with 0.5. Drawn anew each time.", this.report, "noise")}
+      ${this.row("2. Permanent response:", "each bit is kept, or left to a fair coin. The device makes it once and keeps it for ever.", this.stays, "private")}
+      ${this.row("3. Report:", "a one is sent as one with probability 0.75, a zero with 0.5. Each report draws again.", this.report, "noise")}
       ${this.row(
         "What an eavesdropper sees",
-        `in the average of ${counted(this.sent, "report")}: the darker, the more likely a one in step 2.`,
+        `in the average of ${counted(this.sent, "report")}. A darker bit is more likely a one in step 2.`,
         guessed.map((share) => share > 0.5),
         "adversary",
         guessed,
@@ -131,8 +131,8 @@ export class RapporStory extends Story {
     const seen =
       this.sent < 100
         ? ""
-        : ` After ${this.sent.toLocaleString("en")} reports an eavesdropper knows ${matches} of ${BITS} bits of step 2, and yet ${wrong} of those are not yours.`;
-    return `“${this.word}” sets ${at.length < 2 ? `bit ${at[0]} (both functions agree)` : `bits ${at.join(" and ")}`}. The permanent response differs from it in ${wrong} of ${BITS} bits.${seen} One report alone costs at most ε = ${reportLoss(given).toFixed(2)}. However many are sent about this word, all together cost at most ε = ${lifetimeLoss(given).toFixed(2)}.`;
+        : ` After ${this.sent.toLocaleString("en")} reports an eavesdropper knows ${matches} of ${BITS} bits of step 2. But ${wrong} of the bits of step 2 are not yours.`;
+    return `“${this.word}” sets ${at.length < 2 ? `bit ${at[0]} (both functions agree)` : `bits ${at.join(" and ")}`}. The permanent response differs from it in ${wrong} of ${BITS} bits.${seen} One report alone costs at most ε = ${reportLoss(given).toFixed(2)}. All reports about this word together cost at most ε = ${lifetimeLoss(given).toFixed(2)}.`;
   }
 
   protected table(): Table {

@@ -39,8 +39,8 @@ export class RegressionStory extends Story {
 
   protected handles(): TemplateResult {
     const kinds = [
-      ["study", "the two of the study"],
-      ["private", "three that are private"],
+      ["study", "the two methods of the study"],
+      ["private", "three private methods"],
       ["all", "all five"],
     ];
     return html`${this.epsilonHandle()}
@@ -102,10 +102,10 @@ export class RegressionStory extends Story {
     const of = (name: string): Line => LINES.find((line) => line.name === name)!;
     const blind = (data.middle / data.exact).toFixed(2);
     if (this.shown === "study")
-      return `At ε = ${short(this.epsilon)} method 1 has ${times(of("method 1"))} the error without privacy and method 2 ${times(of("method 2"))}. Neither is private, whatever ε says: both read from the data what must be public.`;
+      return `At ε = ${short(this.epsilon)} method 1 has ${times(of("method 1"))} the error without privacy, and method 2 has ${times(of("method 2"))}. Neither is private at any ε: both read from the data what must be public.`;
     const best = LINES.filter((line) => line.private).sort((a, b) => this.error(a) - this.error(b))[0]!;
     const lost = this.error(best) > 0.97 * data.middle;
-    return `At ε = ${short(this.epsilon)} the best private one (${best.said.replace("private: ", "noise on ")}) has ${times(best)} the error without privacy. Who reads no record and always says 25 has ${blind} times${lost ? ": 455 records teach practically nothing at this ε" : ""}.`;
+    return `At ε = ${short(this.epsilon)} the best private method (${best.said.replace("private: ", "noise on ")}) has ${times(best)} the error without privacy. A model that reads no record and always says 25 has ${blind} times the error${lost ? ". So 455 records teach practically nothing at this ε" : ""}.`;
   }
 
   protected table(): Table {

@@ -47,7 +47,7 @@ export class SketchesStory extends Story {
   declare functions: number;
   declare width: number;
   declare word: string;
-  protected readonly question = "Which emoji and which words are popular, if no phone tells which it used?";
+  protected readonly question = "Which emoji and words are popular, if no phone tells which ones it used?";
   protected readonly first = {
     epsilon: 4,
     algorithm: "CMS",
@@ -207,14 +207,14 @@ export class SketchesStory extends Story {
       const half = this.total / 2;
       const run = `Computed by the library for ε = ${half} + ${half}, ${this.people.toLocaleString("en")} people and k = m = 1,024`;
       if (!count) return `${run}: no word was found. To learn more, ask more people. ${bars}`;
-      return `${run}: ${count} words were found (dots), none of them by mistake. The rarest of those shown is typed by one person in ${rarity(this.estimates)}; most that are rarer, and some that are not, stay unknown. ${bars}`;
+      return `${run}: ${count} words were found (dots), none of them by mistake. The rarest of those shown is typed by one person in ${rarity(this.estimates)}. Most rarer words, and some more frequent ones, stay unknown. ${bars}`;
     }
     const { truth, estimates, errors } = this.seen;
     const off = Math.sqrt(estimates.reduce((sum, one, d) => sum + (one - truth[d]!) ** 2, 0) / SHOWN);
     const theory = Math.sqrt(errors.reduce((sum, one) => sum + one ** 2, 0) / SHOWN);
     const length = bits(this.kind, this.functions, this.width);
     const flips = percent(flip(this.kind, this.epsilon), 1);
-    return `Each phone sends ${length.toLocaleString("en")} bits and flips ${this.kind === "CMS" ? "each cell" : "its one sign"} with probability ${flips}. Grey bars are true, dots are estimated, and 95 % of the orange lines should cover the top of their bar. Typically the estimates are off by ${percent(off, 2)} of the people (theory says ${percent(theory, 2)}); an emoji that fewer than ${percent(2 * theory, 1)} use cannot be told from one that nobody uses.`;
+    return `Each phone sends ${length.toLocaleString("en")} bits and flips ${this.kind === "CMS" ? "each cell" : "its one sign"} with probability ${flips}. Grey bars are true, dots are estimated, and 95 % of the orange lines should cover the top of their bar. Typically the estimates are off by ${percent(off, 2)} of the people (theory says ${percent(theory, 2)}). An emoji that fewer than ${percent(2 * theory, 1)} use looks like one that nobody uses.`;
   }
 
   protected table(): Table {

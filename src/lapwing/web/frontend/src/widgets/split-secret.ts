@@ -149,7 +149,7 @@ export class SplitSecret extends Story {
     if (!mine)
       return bit
         ? "Your secret is a bit. Toss a coin. The coin goes to server A. Your bit XOR the coin goes to server B."
-        : "Your secret is a number. Draw another one. It goes to server A. What is missing to your secret goes to server B.";
+        : "Your secret is a number. Draw another one. It goes to server A. Your secret minus this number goes to server B.";
     if (this.opened) return this.outcome();
     if (this.complete)
       return html`Each server has added up its own column. Server A has ${this.sums[0]}, server B has ${this.sums[1]}. Either number alone is as random as a single share. Open the sum.`;

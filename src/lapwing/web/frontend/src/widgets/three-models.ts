@@ -71,9 +71,9 @@ export class ThreeModelsStory extends Story {
     const loss = localLoss(this.epsilon, this.people, DELTA);
     const shuffler =
       loss > this.epsilon * 1.001
-        ? `With a shuffler everybody may answer with ε₀ = ${short(loss)} and still be protected by ε = ${short(this.epsilon)} (δ = 10⁻⁹) in the crowd: off by ${said(now.shuffled)}. (The shuffler itself must not be curious: against it, only ε₀ protects.)`
-        : "So few people hide nobody: a shuffler does not help.";
-    return `${this.people.toLocaleString("en")} people say yes or no. A trusted curator can tell the share to within ${said(now.central)}; if nobody is trusted, it is ${said(now.local)}. ${shuffler} The local error is ${short(now.local / now.central)} times the central one. A random sample of so many people is off by ${said(now.sample)} anyway (dashed).`;
+        ? `With a shuffler everybody may answer with ε₀ = ${short(loss)}, and the crowd still protects them with ε = ${short(this.epsilon)} (δ = 10⁻⁹). The share is then off by ${said(now.shuffled)}. (Against the shuffler itself, only ε₀ protects.)`
+        : "With so few people, a shuffler does not help.";
+    return `${this.people.toLocaleString("en")} people say yes or no. With a trusted curator, the share is off by at most ${said(now.central)}. If nobody is trusted, it is off by at most ${said(now.local)}. ${shuffler} The local error is ${short(now.local / now.central)} times the central one. A random sample of so many people is off by ${said(now.sample)} anyway (dashed).`;
   }
 
   protected table(): Table {

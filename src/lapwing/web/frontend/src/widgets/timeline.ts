@@ -115,11 +115,10 @@ const PLURALS: Record<string, string> = {
   "rule or tool": "rules and tools",
 };
 const SEEN: Record<string, string> = {
-  [ALL]: "An idea, then attacks, then the definition; eight years later the first browser had it.",
+  [ALL]: "First came an idea, then attacks, then the definition. Eight years later the first browser used it.",
   idea: "Most of the theory that you need is from between 2006 and 2010.",
-  attack: "Each of them ended a belief.",
+  attack: "Each attack disproved a belief.",
   use: "From a map of commuters (2008) to a national census (2021) in thirteen years.",
-  "rule or tool":
-    "PINQ was early. Ten years later large firms opened their libraries, and guidance for those who buy came last.",
+  "rule or tool": "PINQ was early. Ten years later large firms opened their libraries. Guidance for buyers came last.",
 };
 customElements.define("lw-timeline", Timeline);

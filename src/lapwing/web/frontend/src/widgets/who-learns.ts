@@ -100,7 +100,7 @@ export class WhoLearns extends Story {
   /** What these parties learn together; groups are made of the noisy reports, so ε₀ holds against all of them. */
   private told(keys: readonly string[]): string {
     const only = keys.length === 1 ? keys[0] : "";
-    if (!keys.length) return "Nobody tries, and nobody learns anything but the statistics.";
+    if (!keys.length) return "Nobody tries, so nobody learns anything except the statistics.";
     if (only === "entrance")
       return "That you take part, and when. Nothing about your answer: the envelope is sealed for somebody else.";
     if (only === "middle")
