@@ -50,7 +50,8 @@ def _open(
     ] = "drop",
     grace: Annotated[float, _option("Minutes that a step stays open after its end.", metavar="MINUTES")] = 0.0,
     watermark: Annotated[
-        str | None, _option("A column that only grows: a database is read from where the last step left off.")
+        str | None,
+        _option("A time or a number that the database gives each row: read from where the last step left off."),
     ] = None,
     active_steps: Annotated[int | None, _option("In how many steps one unit counts at most.")] = None,
     separation: Annotated[int | None, _option("How far apart these steps are at least.")] = None,

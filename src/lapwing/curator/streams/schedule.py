@@ -70,7 +70,11 @@ class Schedule:
     grace: dt.timedelta = NO_TIME
     """How long after its end a step stays open."""
     watermark: str | None = None
-    """A column that only grows, by which a source is read from where the last step left off."""
+    """A column by which a source is read from where the last step left off.
+
+    Moments and dates are read up to a public moment (`read_until`). Whole numbers must be given by the database when a
+    row is inserted, each larger than all before it, and never by people: a number far ahead would hide later rows.
+    """
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -173,6 +177,13 @@ class Schedule:
         if self.every == "step":
             return self.steps
         return max(0, min(self.steps, self._before(moment - self.grace)))
+
+    def read_until(self, step: int, moment: dt.datetime) -> dt.datetime:
+        """Before which moment a watermark of dates or moments is read for a step: the end of the step and its grace.
+
+        Where the calendar has no steps, it is the moment at which somebody observes.
+        """
+        return moment if self.every == "step" else self.period(step)[1] + self.grace
 
     def words(self, count: int) -> str:
         """So many steps."""

@@ -116,18 +116,22 @@ class Stream:
 
         `rows` are what `lw.open` takes, a list of dictionaries, or the result of a query; without any, the step had
         none. `step` is a number, or a date in the step; left out, the next one. With `time=` rows go to their own step.
-        With a watermark, rows are read from where the last step left off. A step that is closed already returns its
-        stored answer, and `rows` are not read. `options` say how a file is written (`delimiter=`, `encoding=`) or which
-        `table=` of a database is meant.
+        With a watermark, rows are read from where the last step left off, and dates and moments up to the end of the
+        step. With `late="next"`, rows come by a watermark or by `add`, so that each counts once. A step that is closed
+        already returns its stored answer, and `rows` are not read. `options` say how a file is written (`delimiter=`,
+        `encoding=`) or which `table=` of a database is meant.
         """
+        moment = moment_of("clock", self.clock())
         closed, target = self._target(step)
+        if rows is not None and target > closed:
+            self._must_come_once()
         while target > closed:
             source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
             with self.file.transaction(write=False) as database:
                 waiting = waiting_rows(database, self.definition.schedule, target)
                 after = saving.known(state.facts(database).get("position"))
             sorter = self._sorter(entropy)
-            brought = sorter.brought(source, waiting, closed + 1, target, after=after)
+            brought = sorter.brought(source, waiting, closed + 1, target, after=after, now=moment)
             closed = self._close(brought, closed, target, sorter, entropy)  # read again if one was closed meanwhile
         return self.at(target)
 
@@ -191,6 +195,16 @@ class Stream:
             why = f"step {target:,} is not over before {end:%Y-%m-%d %H:%M} UTC, and steps end by the clock"
             raise InvalidParameter("step", step if step is not None else target, why, "Wait, or keep rows with add().")
         return closed, target
+
+    def _must_come_once(self) -> None:
+        """Late rows that count later count once only if no source brings them again."""
+        if self.definition.schedule.late == "next" and self.definition.schedule.watermark is None:
+            why = "late='next' counts rows of earlier steps, and nothing says which of these have counted already"
+            hint = (
+                "Keep every row once, with stream.add(rows, batch=('log', 17)), and close steps with stream.observe(); "
+                "or open the stream with watermark='id'."
+            )
+            raise InvalidCall("observe", why, hint)
 
     def _must_go_on(self, database: Database) -> None:
         if "ended" in state.facts(database) or state.closed_steps(database) == self.steps:
