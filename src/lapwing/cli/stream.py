@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lapwing import checks
 from lapwing.cli.question import ENCODING, Question, asks
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter
@@ -144,6 +145,8 @@ def show(
 ) -> None:
     """What is known so far: the last answer, how it came about step by step, the price, and how many steps are left."""
     with readable_errors():
+        if watch is not None:
+            checks.positive(watch=watch)
         stream = _stream(state, ledger, anchor)
         if as_json or as_csv:
             history = stream.history(window)
