@@ -74,7 +74,7 @@ class StreamItem:
 
     def privacy_loss(self) -> Loss:
         """Its part of the loss, for the whole stream."""
-        loss: Any = replace(self.counter.privacy_loss(), unit=self.unit)
+        loss = replace(self.counter.privacy_loss(), unit=self.unit)
         return loss.to_zcdp() if self.concentrated else loss
 
     def fed(self, values: Sequence[int]) -> list[int]:
