@@ -358,6 +358,16 @@ def test_a_stream_that_was_ended_forgets_its_secrets_and_keeps_its_answers(tmp_p
             act()
 
 
+@pytest.mark.parametrize(
+    "batch", [("log",), ("log", None), ("log", "1"), ("log", 1.5), ("log", -1), ("log", 1 << 70), (1, 1)]
+)
+def test_a_batch_is_a_name_and_a_number(tmp_path: Path, batch: Any) -> None:
+    stream = opened(tmp_path, table().stream(lw.count(), every="step", steps=3))
+    with pytest.raises(InvalidParameter, match="batch"):
+        stream.add([{}], batch=batch)
+    assert stream.add([{}], batch=("log", 1))
+
+
 def test_a_file_belongs_to_one_data_set_and_ledger(tmp_path: Path) -> None:
     """Or the rows of another data set would be counted at no cost to it."""
     book, other = Ledger(tmp_path / "ledger.db"), Ledger(tmp_path / "other.db")

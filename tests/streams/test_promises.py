@@ -189,6 +189,7 @@ def test_a_stream_that_protects_weeks_shows_each_day_by_itself(tmp_path: Path) -
         ({"time": "when"}, "not a column"),
         ({"time": "region"}, "types="),
         ({"watermark": "region"}, "only grow"),
+        ({"grace": dt.timedelta.max}, "from 0 to"),
         ({"by": "patient"}, "Name them"),
         ({"by": 7}, "must name columns"),
         ({"active_steps": 3}, "every row is a unit"),

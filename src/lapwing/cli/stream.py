@@ -67,9 +67,7 @@ def _open(
 
     with readable_errors():
         options: Any = {"every": every, "late": late}
-        schedule = Schedule(
-            steps=steps, start=start, time=time, grace=dt.timedelta(minutes=grace), watermark=watermark, **options
-        )
+        schedule = Schedule(steps=steps, start=start, time=time, grace=_minutes(grace), watermark=watermark, **options)
         stream = streamed(
             question.query(), schedule, active_steps=active_steps, separation=separation,
             consecutive_steps=consecutive_steps,
@@ -178,6 +176,13 @@ def _stream(state: Path, ledger: str | None, anchor: str | None) -> Stream:
     from lapwing.curator.tables.streams import open_stream
 
     return open_stream(state, ledger=ledger, anchor=anchor)
+
+
+def _minutes(grace: float) -> dt.timedelta:
+    try:
+        return dt.timedelta(minutes=grace)
+    except (OverflowError, ValueError):
+        raise InvalidParameter("grace", grace, "is no number of minutes", "Write --grace 120.") from None
 
 
 def _step(text: str | None) -> Any:

@@ -20,7 +20,7 @@ LENGTHS = {
 }
 """Of what always lasts equally long."""
 MOST_STEPS = 1 << 24
-NO_TIME = dt.timedelta(0)
+NO_TIME, LONGEST_GRACE = dt.timedelta(0), dt.timedelta(days=1000)
 
 
 def moment_of(name: str, value: Any) -> dt.datetime:
@@ -84,9 +84,10 @@ class Schedule:
             raise InvalidParameter(
                 "steps", self.steps, f"is more than {MOST_STEPS:,}", "Write longer steps: every='day'."
             )
-        if not isinstance(self.grace, dt.timedelta) or self.grace < NO_TIME:
+        if not isinstance(self.grace, dt.timedelta) or not NO_TIME <= self.grace <= LONGEST_GRACE:
             hint = "Write grace=datetime.timedelta(hours=2)."
-            raise InvalidParameter("grace", self.grace, "must be a span of time, of 0 or more", hint)
+            why = f"must be a span of time, from 0 to {LONGEST_GRACE.days:,} days"
+            raise InvalidParameter("grace", self.grace, why, hint)
         if self.every == "step":
             self._refuse_time()
             return
@@ -99,7 +100,7 @@ class Schedule:
             raise InvalidParameter("start", str(self.start), f"is not the beginning of a {self.every}", hint)
         assign(self, "start", start)
         try:
-            self._at(self.steps)
+            _ = self._at(self.steps) + self.grace  # the last moment that is ever computed
         except (OverflowError, ValueError):
             raise InvalidParameter("steps", self.steps, "end after the year 9999", "Write fewer.") from None
 

@@ -23,7 +23,7 @@ from lapwing.curator.streams.pricing import StreamItem
 from lapwing.curator.streams.protection import ConsecutiveSteps
 from lapwing.curator.streams.quote import notes_of
 from lapwing.curator.streams.reading import Reader, StepRows
-from lapwing.curator.streams.rows import Find, source_of
+from lapwing.curator.streams.rows import LARGEST_WHOLE, Find, source_of
 from lapwing.curator.streams.schedule import moment_of, now
 from lapwing.curator.streams.sorting import Brought, Sorter, use_up, waiting_rows
 from lapwing.curator.streams.state import Estimates, StateFile
@@ -150,6 +150,7 @@ class Stream:
         A `batch` (a name of its source, and a number) is taken once: if it was before, nothing happens, and False is
         returned. Rows lie in the state's file, in plain, until their step is closed.
         """
+        _check_batch(batch)
         with self.file.transaction(write=False) as database:
             self._must_go_on(database)
             if _is_known(database, batch):
@@ -384,6 +385,17 @@ def _reordered(column: Column, order: Sequence[int]) -> Column:
         None if spans is None else tuple(spans[row] for row in order) for spans in (column.noise, column.interval)
     )
     return replace(column, values=tuple(column.values[row] for row in order), noise=noise, interval=interval)
+
+
+def _check_batch(batch: Any) -> None:
+    """A batch is known by text and a whole number; anything else might be stored as something else, and taken twice."""
+    if batch is None:
+        return
+    if not isinstance(batch, tuple) or len(batch) != 2 or not isinstance(batch[0], str):
+        why = "must be the name of a source and a number"
+        raise InvalidParameter("batch", batch, why, "Write batch=('log', 17).")
+    if checks.whole(minimum=0, batch=batch[1]) > LARGEST_WHOLE:
+        raise InvalidParameter("batch", batch, "has a number above 2^63", "Count batches from 0.")
 
 
 def _is_known(database: Database, batch: tuple[str, int] | None) -> bool:
