@@ -69,6 +69,8 @@ def test_mistakes_are_told_in_one_line(place: Path) -> None:
     opened("--active-steps", "5")
     assert "is enough" in run("observe", "visits.stream", "--clock", "--keep", code=2).output
     assert "there is no such file" in run("observe", "visits.stream", "nothing.csv", code=2).output
+    assert "grace" in opened("--active-steps", "5", "--grace", "nan", code=2).output
+    assert "watch" in run("show", "visits.stream", "--watch", "-1", code=2).output
 
 
 def test_a_database_is_read_from_where_the_last_step_left_off(place: Path) -> None:

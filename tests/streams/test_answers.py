@@ -174,9 +174,80 @@ def test_late_rows_count_in_the_next_step_where_that_was_declared(tmp_path: Path
             late=late,  # type: ignore[arg-type]
         )
         stream = opened(tmp_path / late, question, rho=10_000)
-        stream.observe([{"region": "N", "at": "2026-02-26 10:00"}])
-        stream.observe([{"region": "N", "at": "2026-02-26 23:59:59"}, {"region": "N", "at": "2026-02-27"}])
+        stream.add([{"region": "N", "at": "2026-02-26 10:00"}])
+        stream.observe()
+        stream.add([{"region": "N", "at": "2026-02-26 23:59:59"}, {"region": "N", "at": "2026-02-27"}])
+        stream.observe()
         assert stream.window(1)["count"] == expected
+
+
+def test_late_rows_that_count_later_must_come_once(tmp_path: Path) -> None:
+    """A growing file has the rows of closed steps too: each would count again in every step."""
+    question = table().stream(lw.count(), every="day", steps=3, start="2026-02-26", time="at", late="next")
+    stream = opened(tmp_path, question, rho=10_000)
+    grown = [{"at": "2026-02-26 10:00"}]
+    with pytest.raises(InvalidCall, match=r"stream\.add.*watermark="):
+        stream.observe(grown)
+    assert stream.closed == 0
+    stream.observe()  # without rows there is nothing to count twice
+    assert stream.observe(grown, step=1) == stream.at(1)  # which is closed: rows are not looked at
+
+
+@pytest.mark.parametrize(
+    ("column", "every", "marks", "ahead"),
+    [
+        ("TIMESTAMP", "day", ["2026-02-26 10:00", "2026-02-27 10:00", "2026-02-28 23:59:59"], "2099-01-01"),
+        ("DATE", "day", ["2026-02-26", "2026-02-27", "2026-02-28"], "2099-01-01"),
+        ("TIMESTAMP", "step", ["2026-02-26 10:00", "2026-02-27 10:00", "2026-02-28 23:59:59"], "2099-01-01"),
+        ("DATE", "step", ["2026-02-26", "2026-02-27", "2026-02-28"], "2099-01-01"),
+        ("BIGINT", "step", ["1", "2", "3"], str(1 << 60)),
+    ],
+)
+def test_a_mark_far_ahead_hides_nobody_elses_rows(
+    tmp_path: Path, column: str, every: Any, marks: list[str], ahead: str
+) -> None:
+    import duckdb
+
+    log = duckdb.connect()
+    log.execute(f"CREATE TABLE log (mark {column})")
+    bounds: Any = {"mark": (0, 10**6)} if column == "BIGINT" else {}
+    source = lw.open(log, table="log", unit=lw.EACH_ROW, bounds=bounds)
+    start = None if every == "step" else "2026-02-26"
+    question = source.stream(lw.count(), every=every, steps=3, start=start, watermark="mark")
+    clock = [dt.datetime(2026, 2, 26)]
+    stream = opened(tmp_path, question, rho=10_000, clock=lambda: clock[0])
+    log.execute(f"INSERT INTO log VALUES ('{ahead}')")
+    for mark in marks:
+        log.execute(f"INSERT INTO log VALUES ('{mark}')")
+        clock[0] += dt.timedelta(days=1)
+        stream.observe(log, table="log")
+        assert stream.window(1)["count"] == (1,)
+
+
+def test_up_to_which_moment_a_source_is_read_depends_on_no_row(tmp_path: Path) -> None:
+    import duckdb
+
+    places = []
+    for rows in ([], ["2026-02-26 10:00"], ["2026-02-26 10:00", "2026-02-27 00:30", "2026-02-27 02:00"]):
+        log = duckdb.connect()
+        log.execute("CREATE TABLE log (mark TIMESTAMP)")
+        for row in rows:
+            log.execute(f"INSERT INTO log VALUES ('{row}')")
+        question = lw.open(log, table="log", unit=lw.EACH_ROW).stream(
+            lw.count(), every="day", steps=3, start="2026-02-26", watermark="mark", grace=dt.timedelta(hours=1)
+        )
+        stream = opened(tmp_path / str(len(rows)), question, rho=10_000)
+        stream.observe(log, table="log")
+        places.append(stream.position)
+    assert places == [dt.datetime(2026, 2, 27, 0, 59, 59, 999999)] * 3
+    assert stream.estimate()["count"] == (2,)  # the grace is part of what is read; the rest comes with the next day
+    clock = dt.datetime(2026, 2, 25)
+    question = lw.open(log, table="log", unit=lw.EACH_ROW).stream(lw.count(), every="step", steps=3, watermark="mark")
+    stream = opened(tmp_path / "back", question, rho=10_000)
+    stream.observe(log, table="log")
+    back = lw.open_stream(tmp_path / "back" / "state.db", clock=lambda: clock)
+    assert back.observe(log, table="log")["count"] == (3,)  # a clock that was put back reads nothing twice
+    assert back.position == stream.position
 
 
 def test_nothing_is_shown_before_the_first_step(tmp_path: Path) -> None:

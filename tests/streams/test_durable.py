@@ -358,6 +358,45 @@ def test_a_stream_that_was_ended_forgets_its_secrets_and_keeps_its_answers(tmp_p
             act()
 
 
+@pytest.mark.parametrize(
+    "batch", [("log",), ("log", None), ("log", "1"), ("log", 1.5), ("log", -1), ("log", 1 << 70), (1, 1)]
+)
+def test_a_batch_is_a_name_and_a_number(tmp_path: Path, batch: Any) -> None:
+    stream = opened(tmp_path, table().stream(lw.count(), every="step", steps=3))
+    with pytest.raises(InvalidParameter, match="batch"):
+        stream.add([{}], batch=batch)
+    assert stream.add([{}], batch=("log", 1))
+
+
+def test_a_file_belongs_to_one_data_set_and_ledger(tmp_path: Path) -> None:
+    """Or the rows of another data set would be counted at no cost to it."""
+    book, other = Ledger(tmp_path / "ledger.db"), Ledger(tmp_path / "other.db")
+    named = {"allowance": PureDP(1, unit="row"), "ledger": book, "dataset": "first"}
+    opened(tmp_path, table(**named).stream(lw.count(), every="step", steps=3))
+    for change in ({"dataset": "second"}, {"ledger": other}):
+        elsewhere = table(**{**named, **change}).stream(lw.count(), every="step", steps=3)
+        with pytest.raises(InvalidParameter, match=r"another (data set|ledger)"):
+            opened(tmp_path, elsewhere)
+    with pytest.raises(InvalidParameter, match="another ledger"):
+        opened(tmp_path, table().stream(lw.count(), every="step", steps=3))
+
+
+def test_a_copy_cannot_go_its_own_way_with_an_anchor_that_is_not_there(tmp_path: Path) -> None:
+    """Also not before the first step, when only the opening is known."""
+    opened(tmp_path, table().stream(lw.count(), every="step", steps=3))
+    shutil.copy(tmp_path / "state.db", tmp_path / "copy.db")
+    with pytest.raises(InvalidParameter, match="is no anchor"):
+        lw.open_stream(tmp_path / "copy.db", anchor=tmp_path / "new-anchor")
+    (tmp_path / "state.db-anchor").rename(tmp_path / "moved")
+    assert lw.open_stream(tmp_path / "state.db", anchor=tmp_path / "moved").closed == 0
+
+
+def test_a_stream_of_numbers_is_not_taken_for_one_of_a_table(tmp_path: Path) -> None:
+    lw.open_numeric_stream(tmp_path / "state.db", lw.mechanisms.Tops(epsilon=1, bound=100, steps=50, first=10))
+    with pytest.raises(InvalidParameter, match="holds no stream of a table"):
+        lw.open_stream(tmp_path / "state.db")
+
+
 def test_a_file_belongs_to_one_stream(tmp_path: Path) -> None:
     opened(tmp_path, by_hand())
     for other, budget in ((by_hand(), 2), (table().stream(lw.count(), every="step", steps=400), 1)):

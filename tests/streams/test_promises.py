@@ -115,14 +115,25 @@ def test_consecutive_steps_are_not_charged_to_a_promise_to_people(tmp_path: Path
     book = Ledger(tmp_path / "ledger.db")
     rows = table("patient", ledger=book, allowance=PureDP(1), dataset="visits")
     question = daily(rows, consecutive_steps=7)
-    assert question.quote(epsilon=0.5).loss == PureDP(0.5, unit="patient in any 7 consecutive steps")
+    assert question.quote(epsilon=0.5).loss == PureDP(0.5, unit="patient in any 7 consecutive days")
     with pytest.raises(IncompatibleLosses, match=r"which is less.*active_steps"):
         opened(tmp_path, question, epsilon=0.5)
     assert book.spent("visits") == PureDP(0, unit="patient")
-    allowance = PureDP(1, unit="patient in any 7 consecutive steps")
+    allowance = PureDP(1, unit="patient in any 7 consecutive days")
     apart = table("patient", ledger=book, allowance=allowance, dataset="weeks")
     opened(tmp_path / "weeks", daily(apart, consecutive_steps=7), epsilon=0.5)
-    assert book.remaining("weeks") == PureDP(0.5, unit="patient in any 7 consecutive steps")
+    assert book.remaining("weeks") == PureDP(0.5, unit="patient in any 7 consecutive days")
+
+
+@pytest.mark.parametrize("other", [{"every": "hour"}, {"every": "week"}, {"consecutive_steps": 6}])
+def test_a_promise_for_seven_days_pays_for_no_other_steps(tmp_path: Path, other: dict[str, Any]) -> None:
+    book = Ledger(tmp_path / "ledger.db")
+    allowance = PureDP(1, unit="patient in any 7 consecutive days")
+    weeks = table("patient", ledger=book, allowance=allowance, dataset="weeks")
+    opened(tmp_path / "days", daily(weeks, consecutive_steps=7), epsilon=0.25)
+    with pytest.raises(IncompatibleLosses, match="which is less"):
+        opened(tmp_path / "other", daily(weeks, **{"consecutive_steps": 7, **other}), epsilon=0.25)
+    assert book.spent("weeks") == PureDP(0.25, unit="patient in any 7 consecutive days")
 
 
 def test_every_protection_has_words_of_its_own(tmp_path: Path) -> None:
@@ -180,6 +191,7 @@ def test_a_stream_that_protects_weeks_shows_each_day_by_itself(tmp_path: Path) -
         ({"time": "when"}, "not a column"),
         ({"time": "region"}, "types="),
         ({"watermark": "region"}, "only grow"),
+        ({"grace": dt.timedelta.max}, "from 0 to"),
         ({"by": "patient"}, "Name them"),
         ({"by": 7}, "must name columns"),
         ({"active_steps": 3}, "every row is a unit"),

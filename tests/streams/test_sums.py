@@ -22,8 +22,11 @@ def fed(folder: Path, question: lw.StreamQuestion, rows: Sequence[Row], *, cuts:
     """The integers of every step if the steps are closed at these."""
     with recorded_sums() as seen:
         stream = opened(folder, question)
+        late = question.definition.schedule.late == "next"  # whose rows are kept once
+        if late:
+            stream.add(list(rows))
         for last in cuts:
-            stream.observe(list(rows), step=last, entropy=Reproducible(1))
+            stream.observe(None if late else list(rows), step=last, entropy=Reproducible(1))
     assert len(seen) == DAYS
     return seen
 
@@ -70,6 +73,36 @@ def test_rows_that_wait_in_the_state_count_like_those_that_are_brought(tmp_path:
         assert not stream.add(rows[20:30], batch=("log", 1))  # the same batch once more
         stream.observe(rows[30:], step=DAYS)
     assert seen == fed(tmp_path / "b", daily(), rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "options"),
+    [
+        ("BIGINT", 4 * 10**18, {"bounds": {"x": (0, 100)}}),
+        ("BIGINT", -(2**63), {"bounds": {"x": (0, 100)}}),
+        ("DOUBLE", 1e300, {"bounds": {"x": (0, 100)}}),
+    ],
+)
+def test_a_row_that_waits_does_not_change_how_others_are_read(
+    tmp_path: Path, column: str, value: float, options: dict[str, Any]
+) -> None:
+    """One row that is kept makes all rows of the step be fetched: each must count as if the engine had added it up."""
+    import duckdb
+
+    log = duckdb.connect()
+    log.execute(f"CREATE TABLE log (x {column})")
+    log.execute("INSERT INTO log SELECT ? FROM range(50)", [value])
+    question = lw.open(log, table="log", unit=lw.EACH_ROW, **options).stream(
+        lw.count("x"), lw.sum("x"), every="step", steps=2
+    )
+    fed = []
+    for name, kept in (("without", []), ("with", [{"x": None}])):
+        stream = opened(tmp_path / name, question)
+        with recorded_sums() as sums:
+            stream.add(kept)
+            stream.observe(log, table="log")
+        fed.append(sums)
+    assert fed[0] == fed[1]
 
 
 def test_rows_that_wait_go_to_the_step_of_their_time(tmp_path: Path) -> None:

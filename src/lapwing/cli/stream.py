@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lapwing import checks
 from lapwing.cli.question import ENCODING, Question, asks
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter
@@ -50,7 +51,8 @@ def _open(
     ] = "drop",
     grace: Annotated[float, _option("Minutes that a step stays open after its end.", metavar="MINUTES")] = 0.0,
     watermark: Annotated[
-        str | None, _option("A column that only grows: a database is read from where the last step left off.")
+        str | None,
+        _option("A time or a number that the database gives each row: read from where the last step left off."),
     ] = None,
     active_steps: Annotated[int | None, _option("In how many steps one unit counts at most.")] = None,
     separation: Annotated[int | None, _option("How far apart these steps are at least.")] = None,
@@ -65,9 +67,7 @@ def _open(
 
     with readable_errors():
         options: Any = {"every": every, "late": late}
-        schedule = Schedule(
-            steps=steps, start=start, time=time, grace=dt.timedelta(minutes=grace), watermark=watermark, **options
-        )
+        schedule = Schedule(steps=steps, start=start, time=time, grace=_minutes(grace), watermark=watermark, **options)
         stream = streamed(
             question.query(), schedule, active_steps=active_steps, separation=separation,
             consecutive_steps=consecutive_steps,
@@ -149,6 +149,8 @@ def show(
 ) -> None:
     """What is known so far: the last answer, how it came about step by step, the price, and how many steps are left."""
     with readable_errors():
+        if watch is not None:
+            checks.positive(watch=watch)
         stream = _stream(state, ledger, anchor)
         if as_json or as_csv:
             history = stream.history(window)
@@ -181,6 +183,13 @@ def _stream(state: Path, ledger: str | None, anchor: str | None) -> Stream:
     from lapwing.curator.tables.streams import open_stream
 
     return open_stream(state, ledger=ledger, anchor=anchor)
+
+
+def _minutes(grace: float) -> dt.timedelta:
+    try:
+        return dt.timedelta(minutes=grace)
+    except (OverflowError, ValueError):
+        raise InvalidParameter("grace", grace, "is no number of minutes", "Write --grace 120.") from None
 
 
 def _step(text: str | None) -> Any:

@@ -144,6 +144,8 @@ def reopened(
     states.verify(file)
     with file.transaction(write=False) as database:
         facts = states.facts(database)
+    if "version" not in facts:
+        raise InvalidParameter("state", file.name, "holds no stream of a table", "Try lw.open_numeric_stream(…).")
     if "charge" not in facts:
         why = "is not paid for yet: whoever opened it was interrupted or refused"
         raise InvalidParameter("state", file.name, why, "Open it once more: table.stream(…).open(…).")
@@ -165,17 +167,18 @@ ELSEWHERE = "on a server"
 
 def _file(state: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> StateFile:
     """The file with its anchor: the one that is named, the one that it knows, or one beside it."""
-    bare = StateFile(state, None)
-    if anchor is not None:
-        return StateFile(state, anchor)
-    known = None
+    bare, known = StateFile(state, None), None
     if bare.path.exists() and bare.path.stat().st_size:
         bare.check_private()
         with bare.transaction(write=False) as database:
             if bare.tables(database):
                 bare.check(database)
                 known = states.facts(database).get("anchor")
-    return StateFile(state, known or anchor_beside(bare.path))
+    file = StateFile(state, anchor if anchor is not None else known or anchor_beside(bare.path))
+    if known is not None and str(file.anchor) != known and file.anchor is not None and not file.anchor.exists():
+        why = "is no anchor, and this stream has one elsewhere: a copy of it cannot go its own way"
+        raise InvalidParameter("anchor", str(file.anchor), why, f"Leave it out, or say where {known} was moved to.")
+    return file
 
 
 def _begin(file: StateFile, items: tuple[StreamItem, ...], charge: int | None, entropy: Entropy) -> None:
@@ -204,10 +207,18 @@ def forget(file: StateFile, stream: str) -> None:
 
 def _same(file: StateFile, known: dict[str, Any], facts: dict[str, Any]) -> None:
     """A file belongs to one stream: with another question, budget or data set it is refused."""
-    for name, what in (("digest", "question"), ("items", "budget"), ("loss", "loss"), ("confidence", "confidence")):
-        if known.get(name) != facts[name]:
+    named = {"digest": "question", "items": "budget", "loss": "loss", "confidence": "confidence", "ledger": "ledger"}
+    held, wanted = map(_belonging, (known, facts))
+    for name, what in {**named, "datasets": "data set"}.items():
+        if held.get(name) != wanted[name]:
             why = f"holds a stream with another {what}"
             raise InvalidParameter("state", file.name, why, "Name a new file, or write what it was opened with.")
+
+
+def _belonging(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts with the data sets, and with the place of the ledger alone, whose anchor may have been moved."""
+    book = facts.get("ledger")
+    return {**facts, **facts.get("definition", {}), "ledger": book[0] if isinstance(book, list) else book}
 
 
 def _losses(definition: Definition, loss: Loss) -> list[Loss]:
@@ -219,10 +230,10 @@ def _losses(definition: Definition, loss: Loss) -> list[Loss]:
     if not isinstance(definition.protection, ConsecutiveSteps):
         return context.losses(loss)
     if list(promised) != [loss.unit]:
-        who = definition.protection.base(context.unit)
+        who = definition.protection.base(context.unit, definition.schedule.every)
         why = (
-            f"the ledger promises something to a whole {who}, and this stream protects what a {who} does in any "
-            f"{definition.protection.steps} consecutive steps, which is less. Write active_steps= instead, or open the "
+            f"the ledger promises something to a whole {who}, and this stream protects a "
+            f"{loss.unit}, which is less. Write active_steps= instead, or open the "
             f"table under another dataset= name with an allowance for that: lw.PureDP(1, unit={loss.unit!r})"
         )
         raise IncompatibleLosses(context.remaining(context.analyst), loss, why)

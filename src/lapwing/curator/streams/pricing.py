@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -58,6 +58,8 @@ class StreamItem:
     outputs: tuple[str, ...]
     concentrated: bool
     bounding: Bounding
+    unit: str
+    """The word of the loss; of consecutive steps, it says how long they are."""
     candidates: tuple[Candidate, ...] = ()
 
     @property
@@ -72,7 +74,7 @@ class StreamItem:
 
     def privacy_loss(self) -> Loss:
         """Its part of the loss, for the whole stream."""
-        loss = self.counter.privacy_loss()
+        loss = replace(self.counter.privacy_loss(), unit=self.unit)
         return loss.to_zcdp() if self.concentrated else loss
 
     def fed(self, values: Sequence[int]) -> list[int]:
@@ -154,9 +156,9 @@ def _item(
     if currency == "w-event":
         l1, _, shift = scaled(statistic, bounding, 1 << 62)
         assert isinstance(definition.protection, ConsecutiveSteps)
-        public["unit"] = definition.protection.base(definition.query.context.unit)
+        public["unit"] = definition.protection.base(definition.query.context.unit, definition.schedule.every)
         adaptive = BudgetDistribution(epsilon=size, window=definition.protection.steps, sensitivity=l1, **public)
-        return StreamItem(statistic, adaptive, shift, outputs, False, bounding)
+        return StreamItem(statistic, adaptive, shift, outputs, False, bounding, definition.unit)
     public |= _activity(definition, statistic, appears)
     room = SquareRootCounter(sigma=1, sensitivity=1, **public).largest_value  # others have more
     l1, squared, shift = scaled(statistic, bounding, room)
@@ -168,7 +170,8 @@ def _item(
         paid: dict[str, Any] = {currency: size}
         families = counters(sensitivity=distance, l1_sensitivity=l1, **paid, **public)
     candidates = tuple(Candidate(FAMILIES[type(counter)], counter.rms() * 2.0**shift) for counter in families)
-    return StreamItem(statistic, _chosen(families), shift, outputs, concentrated, bounding, candidates)
+    chosen = _chosen(families)
+    return StreamItem(statistic, chosen, shift, outputs, concentrated, bounding, definition.unit, candidates)
 
 
 def _chosen(families: Sequence[Any]) -> Mechanism:

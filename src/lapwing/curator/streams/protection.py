@@ -69,23 +69,22 @@ class ConsecutiveSteps:
     def __post_init__(self) -> None:
         checks.whole(consecutive_steps=self.steps)
 
-    @property
-    def suffix(self) -> str:
-        """What distinguishes its unit from a whole one."""
-        return f" in any {self.steps} consecutive steps" if self.steps > 1 else " in any single step"
+    def suffix(self, every: str) -> str:
+        """What distinguishes its unit from a whole one, and seven days from seven hours."""
+        return f" in any {self.steps} consecutive {every}s" if self.steps > 1 else f" in any single {every}"
 
-    def base(self, word: str) -> str:
+    def base(self, word: str, every: str) -> str:
         """The whole unit, where an allowance names its part."""
-        return word.removesuffix(self.suffix)
+        return word.removesuffix(self.suffix(every))
 
     def unit(self, word: str, every: str) -> str:
-        """The word of the loss, which no allowance for a whole unit accepts."""
-        return self.base(word) + self.suffix
+        """The word of the loss, which no allowance for a whole unit, or for other steps, accepts."""
+        return self.base(word, every) + self.suffix(every)
 
     def explain(self, word: str, every: str) -> str:
         """What is protected, in words."""
         span = f"{self.steps:,} consecutive {every}s" if self.steps > 1 else f"one {every}"
-        who = self.base(word)
+        who = self.base(word, every)
         return f"w-event level: what one {who} does in any {span} is protected, not what it does over a longer time"
 
     def written(self) -> dict[str, Any]:

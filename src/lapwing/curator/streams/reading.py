@@ -7,6 +7,7 @@ every unit's part is fetched by itself, because which units still count is known
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -81,10 +82,16 @@ class Reader:
         return rows
 
     def largest(self, source: Source, column: str, after: Any) -> Any:
-        """The largest value of a column beyond one that was seen before, or that one: where the source stands."""
+        """The largest number of a column beyond one that was seen before, or that one: where the source stands.
+
+        Numbers above what was declared for the column are not looked at.
+        """
         scan, query = self.scan, self._about(source, None)
         place = [field.name for field in scan.fields].index(column)
         plan: Plan = scan if after is None else Where(scan, later(scan, column, after))
+        bounds = scan.by_name[column].bounds
+        if bounds is not None:
+            plan = Where(plan, not_beyond(scan, column, math.floor(bounds[1])))
 
         def look(session: Reading) -> list[tuple[Any, ...]]:
             rows = Compiler(query.context.engine.dialect, query.context.relations).rows(plan)

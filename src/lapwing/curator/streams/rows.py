@@ -32,7 +32,7 @@ Find = Callable[..., "Source"]
 Cells = Mapping[str, Any]
 """One row by the names of its columns."""
 _PLAIN_NUMBER, _PLAIN_WHOLE, _PLAIN_MOMENT = map(re.compile, (NUMBER, WHOLE, MOMENT))
-LARGEST = 10**18
+LARGEST, LARGEST_WHOLE = 10**18, 2**63 - 1
 _HINT = "Pass what lw.open takes, or a list of dictionaries."
 
 
@@ -124,11 +124,16 @@ def _number(cell: Any) -> float | None:
 
 @_total
 def _whole(cell: Any) -> int | None:
-    """A whole number of at most 18 digits, as in text."""
+    """A whole number: of 64 bits, as in a database, or in text or another type of at most 18 digits.
+
+    A number that was read from a database before, and waited, is read as it was then.
+    """
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return cell if -LARGEST_WHOLE - 1 <= cell <= LARGEST_WHOLE else None
     value: int | None = None
     if isinstance(cell, str):
         value = int(cell.strip(" ").removesuffix(".0")) if _PLAIN_WHOLE.fullmatch(cell.strip(" ")) else None
-    elif isinstance(cell, int | float | Fraction | Decimal) and not isinstance(cell, bool) and cell == int(cell):
+    elif isinstance(cell, float | Fraction | Decimal) and cell == int(cell):
         value = int(cell)
     return value if value is not None and abs(value) < LARGEST else None
 

@@ -93,7 +93,8 @@ def item_reread(data: dict[str, Any], definition: Definition, statistic: Statist
     parameters = {name: _number(value) for name, value in data["parameters"].items()}
     outputs = tuple(bound.output for bound in definition.query.bounds if statistic in bound.statistics)
     counter = _MECHANISMS[data["family"]](**parameters)
-    return StreamItem(statistic, counter, data["shift"], outputs, data["concentrated"], definition.query.effective)
+    effective, unit = definition.query.effective, definition.unit
+    return StreamItem(statistic, counter, data["shift"], outputs, data["concentrated"], effective, unit)
 
 
 def loss_written(loss: Loss) -> dict[str, Any]:

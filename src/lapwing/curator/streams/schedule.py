@@ -20,7 +20,7 @@ LENGTHS = {
 }
 """Of what always lasts equally long."""
 MOST_STEPS = 1 << 24
-NO_TIME = dt.timedelta(0)
+NO_TIME, LONGEST_GRACE = dt.timedelta(0), dt.timedelta(days=1000)
 
 
 def moment_of(name: str, value: Any) -> dt.datetime:
@@ -70,7 +70,11 @@ class Schedule:
     grace: dt.timedelta = NO_TIME
     """How long after its end a step stays open."""
     watermark: str | None = None
-    """A column that only grows, by which a source is read from where the last step left off."""
+    """A column by which a source is read from where the last step left off.
+
+    Moments and dates are read up to a public moment (`read_until`). Whole numbers must be given by the database when a
+    row is inserted, each larger than all before it, and never by people: a number far ahead would hide later rows.
+    """
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -80,9 +84,10 @@ class Schedule:
             raise InvalidParameter(
                 "steps", self.steps, f"is more than {MOST_STEPS:,}", "Write longer steps: every='day'."
             )
-        if not isinstance(self.grace, dt.timedelta) or self.grace < NO_TIME:
+        if not isinstance(self.grace, dt.timedelta) or not NO_TIME <= self.grace <= LONGEST_GRACE:
             hint = "Write grace=datetime.timedelta(hours=2)."
-            raise InvalidParameter("grace", self.grace, "must be a span of time, of 0 or more", hint)
+            why = f"must be a span of time, from 0 to {LONGEST_GRACE.days:,} days"
+            raise InvalidParameter("grace", self.grace, why, hint)
         if self.every == "step":
             self._refuse_time()
             return
@@ -95,7 +100,7 @@ class Schedule:
             raise InvalidParameter("start", str(self.start), f"is not the beginning of a {self.every}", hint)
         assign(self, "start", start)
         try:
-            self._at(self.steps)
+            _ = self._at(self.steps) + self.grace  # the last moment that is ever computed
         except (OverflowError, ValueError):
             raise InvalidParameter("steps", self.steps, "end after the year 9999", "Write fewer.") from None
 
@@ -173,6 +178,13 @@ class Schedule:
         if self.every == "step":
             return self.steps
         return max(0, min(self.steps, self._before(moment - self.grace)))
+
+    def read_until(self, step: int, moment: dt.datetime) -> dt.datetime:
+        """Before which moment a watermark of dates or moments is read for a step: the end of the step and its grace.
+
+        Where the calendar has no steps, it is the moment at which somebody observes.
+        """
+        return moment if self.every == "step" else self.period(step)[1] + self.grace
 
     def words(self, count: int) -> str:
         """So many steps."""

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.engines.selection import Salt
-from lapwing.curator.plan.expressions import Expression
+from lapwing.curator.plan.expressions import Column, Expression
 from lapwing.curator.plan.language import call
 from lapwing.curator.streams.reading import Reader, StepRows, between, later, not_beyond
 from lapwing.curator.streams.rows import Find, source_of
@@ -40,7 +40,7 @@ class Brought:
 
     steps: dict[int, StepRows] = field(default_factory=dict)
     position: Any = None
-    """The largest value of the watermark that was read; None where there is none."""
+    """How far the watermark was read; None where there is none."""
     later: list[dict[str, Any]] = field(default_factory=list)
     """Rows of steps that are still open, which the watermark has passed."""
     waited: int = 0
@@ -59,12 +59,15 @@ class Sorter:
     seed: bytes
     """What rows are drawn by where a unit has many: independent of all data."""
 
-    def brought(self, source: Source | None, waiting: Waiting, first: int, last: int, *, after: Any) -> Brought:
+    def brought(
+        self, source: Source | None, waiting: Waiting, first: int, last: int, *, after: Any, now: dt.datetime
+    ) -> Brought:
         """The rows of the steps first … last, from a source and from those that were waiting."""
         brought = Brought(waited=waiting.last)
         new: Expression | None = None
         if source is not None and self.schedule.watermark is not None:
-            new, brought.position = self._since(source, self.schedule.watermark, after)
+            until = self.schedule.read_until(last, now)
+            new, brought.position = self._since(source, self.schedule.watermark, after, until)
             source = None if new is None else source  # nobody was there when it was looked at
         if source is None and not waiting.rows:
             return brought
@@ -83,10 +86,18 @@ class Sorter:
             brought.later = [row for step, part in by_step.items() if step > last and passed for row in part]
         return brought
 
-    def _since(self, source: Source, watermark: str, after: Any) -> tuple[Expression | None, Any]:
-        """Rows beyond the place where the source stood, up to where it stands now; and that place."""
+    def _since(self, source: Source, watermark: str, after: Any, until: dt.datetime) -> tuple[Expression | None, Any]:
+        """Rows beyond the place where the source was read to, up to the next such place; and that place.
+
+        For dates and moments the place is public. For whole numbers it is the largest that is there.
+        """
         scan = self.reader.scan
-        position = self.reader.largest(source, watermark, after)
+        column = scan.by_name[watermark]
+        position = _public_place(column, until)
+        if position is None:
+            position = self.reader.largest(source, watermark, after)
+        elif after is not None:
+            position = max(position, after)  # a clock may be put back
         if position is None:
             return None, None
         upto = not_beyond(scan, watermark, position)
@@ -175,6 +186,13 @@ def moment_in(row: dict[str, Any], column: str | None) -> dt.datetime | None:
     if isinstance(value, dt.datetime):
         return value
     return None if value is None else dt.datetime(value.year, value.month, value.day)
+
+
+def _public_place(column: Column, until: dt.datetime) -> dt.date | dt.datetime | None:
+    """The last date or moment before one, up to which a column is read; None for whole numbers."""
+    if column.kind == "timestamp":
+        return until - dt.timedelta(microseconds=1)
+    return until.date() - dt.timedelta(days=1) if column.kind == "date" else None
 
 
 def _both(first: Expression | None, second: Expression | None) -> Expression | None:

@@ -23,7 +23,7 @@ from lapwing.curator.streams.pricing import StreamItem
 from lapwing.curator.streams.protection import ConsecutiveSteps
 from lapwing.curator.streams.quote import notes_of
 from lapwing.curator.streams.reading import Reader, StepRows
-from lapwing.curator.streams.rows import Find, source_of
+from lapwing.curator.streams.rows import LARGEST_WHOLE, Find, source_of
 from lapwing.curator.streams.schedule import moment_of, now
 from lapwing.curator.streams.sorting import Brought, Sorter, use_up, waiting_rows
 from lapwing.curator.streams.state import Estimates, StateFile
@@ -116,18 +116,22 @@ class Stream:
 
         `rows` are what `lw.open` takes, a list of dictionaries, or the result of a query; without any, the step had
         none. `step` is a number, or a date in the step; left out, the next one. With `time=` rows go to their own step.
-        With a watermark, rows are read from where the last step left off. A step that is closed already returns its
-        stored answer, and `rows` are not read. `options` say how a file is written (`delimiter=`, `encoding=`) or which
-        `table=` of a database is meant.
+        With a watermark, rows are read from where the last step left off, and dates and moments up to the end of the
+        step. With `late="next"`, rows come by a watermark or by `add`, so that each counts once. A step that is closed
+        already returns its stored answer, and `rows` are not read. `options` say how a file is written (`delimiter=`,
+        `encoding=`) or which `table=` of a database is meant.
         """
+        moment = moment_of("clock", self.clock())
         closed, target = self._target(step)
+        if rows is not None and target > closed:
+            self._must_come_once()
         while target > closed:
             source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
             with self.file.transaction(write=False) as database:
                 waiting = waiting_rows(database, self.definition.schedule, target)
                 after = saving.known(state.facts(database).get("position"))
             sorter = self._sorter(entropy)
-            brought = sorter.brought(source, waiting, closed + 1, target, after=after)
+            brought = sorter.brought(source, waiting, closed + 1, target, after=after, now=moment)
             closed = self._close(brought, closed, target, sorter, entropy)  # read again if one was closed meanwhile
         return self.at(target)
 
@@ -146,6 +150,7 @@ class Stream:
         A `batch` (a name of its source, and a number) is taken once: if it was before, nothing happens, and False is
         returned. Rows lie in the state's file, in plain, until their step is closed.
         """
+        _check_batch(batch)
         with self.file.transaction(write=False) as database:
             self._must_go_on(database)
             if _is_known(database, batch):
@@ -191,6 +196,16 @@ class Stream:
             why = f"step {target:,} is not over before {end:%Y-%m-%d %H:%M} UTC, and steps end by the clock"
             raise InvalidParameter("step", step if step is not None else target, why, "Wait, or keep rows with add().")
         return closed, target
+
+    def _must_come_once(self) -> None:
+        """Late rows that count later count once only if no source brings them again."""
+        if self.definition.schedule.late == "next" and self.definition.schedule.watermark is None:
+            why = "late='next' counts rows of earlier steps, and nothing says which of these have counted already"
+            hint = (
+                "Keep every row once, with stream.add(rows, batch=('log', 17)), and close steps with stream.observe(); "
+                "or open the stream with watermark='id'."
+            )
+            raise InvalidCall("observe", why, hint)
 
     def _must_go_on(self, database: Database) -> None:
         if "ended" in state.facts(database) or state.closed_steps(database) == self.steps:
@@ -370,6 +385,17 @@ def _reordered(column: Column, order: Sequence[int]) -> Column:
         None if spans is None else tuple(spans[row] for row in order) for spans in (column.noise, column.interval)
     )
     return replace(column, values=tuple(column.values[row] for row in order), noise=noise, interval=interval)
+
+
+def _check_batch(batch: Any) -> None:
+    """A batch is known by text and a whole number; anything else might be stored as something else, and taken twice."""
+    if batch is None:
+        return
+    if not isinstance(batch, tuple) or len(batch) != 2 or not isinstance(batch[0], str):
+        why = "must be the name of a source and a number"
+        raise InvalidParameter("batch", batch, why, "Write batch=('log', 17).")
+    if checks.whole(minimum=0, batch=batch[1]) > LARGEST_WHOLE:
+        raise InvalidParameter("batch", batch, "has a number above 2^63", "Count batches from 0.")
 
 
 def _is_known(database: Database, batch: tuple[str, int] | None) -> bool:

@@ -244,8 +244,10 @@ class PrivateTable(OpenedTable):
 
         The question is asked again after each of so many `steps`, for one price. Keys are public (`by=`). Rows are
         brought later, with `observe`; with `time`, a column, each goes to its own step, and what comes `late` is
-        dropped or counts next. Say in how many steps one unit counts at most (`active_steps`, at least `separation`
-        apart), or that any `consecutive_steps` are protected; where every row is a unit, single events are.
+        dropped or counts next. A `watermark` is a column by which a database is read on: a time, or a number that the
+        database gives each row when it is inserted (never people: one far ahead hides all that come later). Say in how
+        many steps one unit counts at most (`active_steps`, at least `separation` apart), or that any
+        `consecutive_steps` are protected; where every row is a unit, single events are.
         """
         names, keys = keys_of(by)
         query = self.group_by(*names, keys=keys, everything_else=everything_else).agg(*check_aggregates(aggregates))
