@@ -370,7 +370,7 @@ def test_who_asks_again_for_a_burnt_question_is_not_told_to_do_so(capsys: pytest
     for error in (Burnt(), BeingAnswered()):
         with pytest.raises(ServerRefused), _again("monday"):
             raise ServerRefused("as", str(error))
-        assert ("Asked again with --name" in capsys.readouterr().err) == isinstance(error, BeingAnswered)
+        assert ("Asking again with --name" in capsys.readouterr().err) == isinstance(error, BeingAnswered)
 
 
 def test_countries_are_text_in_a_file_of_columns(tmp_path: Path) -> None:

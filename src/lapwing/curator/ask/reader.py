@@ -82,7 +82,7 @@ def read(data: Any, table: OpenedTable, tables: Iterable[Any] | Mapping[str, Any
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         pass  # of a constructor that nobody meant to be called so
-    raise InvalidParameter("question", "", "is none that can be asked", _HINT)
+    raise InvalidParameter("question", "", "is not a question that can be asked", _HINT)
 
 
 def _query(data: Mapping[str, Any], table: OpenedTable, known: Mapping[str, OpenedTable | PublicTable]) -> Query:
@@ -247,7 +247,7 @@ def _constant(value: Any, kind: Kind | None) -> Constant:
         raise InvalidParameter("constant", type(value), "is no value of a column", _HINT)
     fitting("constant", known, (value,))
     if value is None or (isinstance(value, str) and not storable(value)):
-        raise InvalidParameter("constant", known, "no engine has a value like that", _HINT)
+        raise InvalidParameter("constant", known, "engines cannot represent this value", _HINT)
     if known == "integer" and not -(1 << 63) <= value < 1 << 63:
         raise InvalidParameter("constant", value, "is beyond 64 bits", "Write it as a number: 1.0e+20.")
     if known == "number" and not (value == 0 or 1e-250 <= abs(value) <= 1e300):

@@ -26,7 +26,7 @@ WARNING = (
 _COLUMNS = ("column", "declared as", "read", "absent", "not read", "clamped", "no key")
 _MOST_MEANS = 4
 _MEANS = (
-    "The mean to expect over the rows that count. "
+    "The expected mean over the rows used. "
     "± is the effect of which rows are sampled; intervals of answers leave it out."
 )
 
