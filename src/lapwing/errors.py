@@ -142,7 +142,7 @@ class LedgerUnavailable(LapwingError):
         self.path = path
         super().__init__(
             f"{path} cannot be used: {why}. "
-            "Nothing was released. Check the folder, its permissions, the disk and the lock, then ask again."
+            "Nothing was shown. Check the folder, its permissions, the disk and the lock, then ask again."
         )
 
 

@@ -105,7 +105,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
         for process in servers:
             process.send_signal(signal.SIGINT)
-            assert "What was uploaded and charged is on the disk." in process.communicate(timeout=60)[0]
+            assert "Uploads and charges are saved on disk." in process.communicate(timeout=60)[0]
             assert process.returncode == 0
     finally:
         for process in servers:
@@ -231,7 +231,7 @@ def test_somebody_with_another_key_is_refused_before_a_server_hears_of_it(people
     assert "whom the file of the pair names. It names: analyst." in run(*words, tmp_path / "eve.pem", code=2)
     assert "there is no such file" in run(*words, tmp_path / "nobody.pem", code=2)
     assert "has no certificate in it" in run(*words, people / "codes.txt", code=2)
-    assert "servers answer only whom the file names" in run("ask", tmp_path, sql, "--epsilon", 1, code=2)
+    assert "servers answer only the analysts named in pair.yaml" in run("ask", tmp_path, sql, "--epsilon", 1, code=2)
 
 
 def test_a_csv_that_does_not_fit_is_not_begun(people: Path, tmp_path: Path) -> None:

@@ -439,7 +439,7 @@ def test_a_protocol_that_costs_more_than_a_period_is_refused_and_so_is_another_u
     device = Lifetime(policy(), path)
     with pytest.raises(InvalidParameter, match="charge"):
         device.report("q", "yes", UnaryEncoding.from_epsilon(epsilon=4, symmetric=True, domain=2), period=0)
-    with pytest.raises(InvalidParameter, match="no local protocol"):
+    with pytest.raises(InvalidParameter, match="not a local protocol"):
         device.report("q", "yes", None, period=0)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="unit"):
         device.report("q", "yes", Coin(unit="household"), period=0)

@@ -215,9 +215,9 @@ def test_an_allowance_is_written_as_one_says_it(value: Any, loss: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("", "is no description"),
-        ("- a", "is no description"),
-        ("unit: patient_id", "is no description"),
+        ("", "is not a description"),
+        ("- a", "is not a description"),
+        ("unit: patient_id", "is not a description"),
         ("source: visits.csv\nunits: patient_id", "Did you mean unit?"),
         ("source: visits.csv\nbudget: 3", "there is no such field"),
         ("source: visits.csv\nlapwing_dataset: 2", "another version"),

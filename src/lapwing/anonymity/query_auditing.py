@@ -30,7 +30,7 @@ Group = frozenset[int]
 """People by their number, from 0."""
 LARGEST_EXHAUSTION = 1 << 20
 """Assignments of values that are tried one by one, at most."""
-_GIVEN_AWAY = Refused("somebody's value would follow")
+_GIVEN_AWAY = Refused("the answer would reveal somebody's value")
 
 
 def group_of(who: Iterable[int], people: int) -> Group:
@@ -243,7 +243,9 @@ class ExhaustiveAuditor:
     ) -> None:
         self._values = np.array(values, np.int64)
         if not set(values) <= set(domain):
-            raise InvalidParameter("domain", list(domain), "does not hold all values", "Write domain=(0, 1), say.")
+            raise InvalidParameter(
+                "domain", list(domain), "does not hold all values", "Write domain=(0, 1), for example."
+            )
         if len(domain) ** len(values) > LARGEST_EXHAUSTION:
             raise InvalidParameter("values", len(values), "people are too many to try all tables", "Pass fewer.")
         self._statistic = self._STATISTICS[checks.one_of(tuple(self._STATISTICS), statistic=statistic)]

@@ -200,7 +200,7 @@ def show(console: Console, samples: int) -> bool:
         broken, real = [run(control) for control in controls], [run(witness) for witness in witnesses]
     console.print(
         _table(
-            "Mechanisms that are broken on purpose; each claims ε = 1",
+            "Broken on purpose (each claims ε = 1)",
             [c.name for c in controls],
             broken,
             should_catch=True,

@@ -79,7 +79,9 @@ class Shuffled(metaclass=Helpful):
         self.protocol.check_own(reports.protocol)
         if reports.n < self.n:
             why = f"are too few: the guarantee {self._central} is that of {self.n:,} or more"
-            raise InvalidParameter("reports", reports.n, why, "Wait for more people, or open it as merely local.")
+            raise InvalidParameter(
+                "reports", reports.n, why, "Wait for more people, or rely on the local guarantee alone."
+            )
         return reports.shuffled(entropy)
 
     def explain(self) -> str:

@@ -152,7 +152,7 @@ class PostgresStore(store.Store):
 
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
         status = connection.execute("COMMIT").statusmessage
-        if status != "COMMIT":  # what failed before is rolled back, and that is no error
+        if status != "COMMIT":  # what failed before is rolled back, and that is not an error
             raise LedgerUnavailable(self.name, "the server did not commit")
 
     def _refusal(self, error: Exception) -> LapwingError:
@@ -197,7 +197,7 @@ def _parameters(url: str) -> dict[str, Any]:
         from psycopg.conninfo import conninfo_to_dict
     except ImportError as error:
         raise MissingExtra("psycopg", "postgres") from error
-    hint = "Write 'postgresql://user@host/database', and the password best into ~/.pgpass."
+    hint = "Write 'postgresql://user@host/database', and put the password into ~/.pgpass."
     if "://" not in url:
         why = "is not an address, which begins with two slashes and is text, not a Path"
         raise InvalidParameter("path", url.partition(":")[0] + ":…", why, hint)

@@ -90,7 +90,7 @@ def honest_people(n: int, fakes: int = 0, honest_share: Number = 1) -> int:
     left = checks.whole(n=n) - checks.whole(minimum=0, fakes=fakes)
     honest = math.floor(checks.share(honest_share=honest_share) * left)
     if honest < 1:
-        raise InvalidParameter("n", n, "leaves nobody who is honest", "Collect more reports before opening the batch.")
+        raise InvalidParameter("n", n, "leaves no honest people", "Collect more reports before opening the batch.")
     return honest
 
 
@@ -167,7 +167,7 @@ def lower_bound(epsilon: Number, n: int, delta: Number) -> float:
 
     local, chosen = float_down(_moderate(checks.not_negative(epsilon=epsilon))), float_up(_delta(delta))
     if checks.whole(n=n) > LARGEST_BATCH:  # and not so many instead: they lose more
-        raise InvalidParameter("n", n, "is more than can be summed", f"Write n={LARGEST_BATCH} or less.")
+        raise InvalidParameter("n", n, "is too large to compute", f"Write n={LARGEST_BATCH} or less.")
     others = np.array([n - 1.0])
     keep = 1 / (1 + math.exp(-local))
 
@@ -369,14 +369,14 @@ def _least(holds: Callable[[float], bool], local: Fraction) -> float | None:
 
 def _moderate(epsilon: Fraction) -> Fraction:
     if epsilon > LARGEST_LOCAL:
-        raise InvalidParameter("epsilon", epsilon, "is no protection", f"Write epsilon={LARGEST_LOCAL} or less.")
+        raise InvalidParameter("epsilon", epsilon, "gives no protection", f"Write epsilon={LARGEST_LOCAL} or less.")
     return epsilon
 
 
 def _delta(delta: Number) -> Fraction:
     chosen = below_one(delta=delta)
     if chosen == 0:
-        why = "shuffling gives nothing at delta 0: everybody else's report might be known to the observer"
+        why = "shuffling adds nothing at delta 0: the observer might know every other report"
         raise InvalidParameter("delta", delta, why, "Write delta=1e-6, for example.")
     return chosen
 

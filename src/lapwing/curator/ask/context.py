@@ -133,10 +133,10 @@ def known_tables(table: OpenedTable, tables: Iterable[OpenedTable | PublicTable]
     named = tables.items() if isinstance(tables, Mapping) else ((None, other) for other in tables)
     for name, other in named:
         if not isinstance(other, OpenedTable | PublicTable):
-            raise InvalidParameter("tables", type(other), "is no table", "Open it with lw.open or lw.public.")
+            raise InvalidParameter("tables", type(other), "is not a table", "Open it with lw.open or lw.public.")
         called = _name(other) if name is None else name
         if not isinstance(called, str):
-            raise InvalidParameter("tables", called, "is no name", "Write tables={'other_name': table}.")
+            raise InvalidParameter("tables", called, "is not a name", "Write tables={'other_name': table}.")
         if known.get(called, other) is not other:
             why = "two tables have this name"
             raise InvalidParameter("tables", called, why, "Write tables={'other_name': table}.")

@@ -87,7 +87,7 @@ def read(data: Any, table: OpenedTable, tables: Iterable[Any] | Mapping[str, Any
 
 def _query(data: Mapping[str, Any], table: OpenedTable, known: Mapping[str, OpenedTable | PublicTable]) -> Query:
     if data.get("lapwing_query") != VERSION or type(data["lapwing_query"]) is not int:
-        why = "is no question, or one of a later version of Lapwing"
+        why = "is not a question, or is one of a later version of Lapwing"
         raise InvalidParameter("lapwing_query", data.get("lapwing_query"), why, f"Write lapwing_query: {VERSION}.")
     plan = _rows(data.get("rows"), _by_name(known.values()), 0)
     bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
@@ -244,7 +244,7 @@ def _constant(value: Any, kind: Kind | None) -> Constant:
     if known in ("date", "timestamp") and isinstance(value, str):
         return time_constant(value, known)
     if known is None:
-        raise InvalidParameter("constant", type(value), "is no value of a column", _HINT)
+        raise InvalidParameter("constant", type(value), "is not a value of a column", _HINT)
     fitting("constant", known, (value,))
     if value is None or (isinstance(value, str) and not storable(value)):
         raise InvalidParameter("constant", known, "engines cannot represent this value", _HINT)

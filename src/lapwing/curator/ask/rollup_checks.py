@@ -32,7 +32,7 @@ def check_rollup(question: Question) -> None:
             )
     if grouping.secret:
         if effective.touched > 1:
-            why = "private keys on several levels need numbers of units that add up"
+            why = "secret keys (not declared) on several levels need numbers of units that add up"
             raise UnsupportedQuery(question.explain(), why, "Write bounded(max_rows_per_unit=1), or name the keys.")
         if rollup.given:
             why = "the values of the first keys are private as well"

@@ -72,7 +72,7 @@ def encoding_of(name: object) -> Encoding:
     known = {**ENCODINGS, **_ALSO}.get(name.lower()) if isinstance(name, str) else None
     if known is None:
         hint = f"Write one of {', '.join(map(repr, ENCODINGS))}, or save the file as UTF-8."
-        raise InvalidParameter("encoding", name, "is no encoding that can be read here", hint)
+        raise InvalidParameter("encoding", name, "is not an encoding that can be read here", hint)
     return known
 
 

@@ -35,7 +35,7 @@ class Bounding:
         if self.max_rows_per_unit is not None:
             _at_most("max_rows_per_unit", checks.whole(max_rows_per_unit=self.max_rows_per_unit))
             if (self.max_groups_per_unit, self.max_rows_per_group) != (1, 1):
-                why = "is a bound on all rows of a unit, in whatever groups"
+                why = "already limits all rows of a unit, in all groups together"
                 hint = "Leave out max_groups_per_unit and max_rows_per_group, or this one."
                 raise InvalidParameter("max_rows_per_unit", self.max_rows_per_unit, why, hint)
 

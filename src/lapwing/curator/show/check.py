@@ -70,7 +70,7 @@ def draw(check: Check, path: str | PathLike[str] | None = None) -> Figure:
     for axes, part in zip(panels, parts, strict=False):
         limits = [limit.limit for limit in part.limits]
         lost = [limit.error - limit.noise for limit in part.limits]
-        axes.plot(limits, lost, color=charts.PRIVATE, marker="o", label="lost by the limit")
+        axes.plot(limits, lost, color=charts.PRIVATE, marker="o", label="lost because of the limit")
         axes.plot(limits, [limit.noise for limit in part.limits], color=charts.NOISE, marker="o", label="noise")
         axes.plot(limits, [limit.error for limit in part.limits], color=charts.INK, lw=1, ls="--", label="both")
         axes.axvline(part.recommended, color=charts.LINE, zorder=0)
@@ -92,7 +92,7 @@ def draw(check: Check, path: str | PathLike[str] | None = None) -> Figure:
 def _summary(check: Check) -> Iterator[str]:
     name = digits.visible(check.table)
     if check.unit is None:
-        yield f"{name}: {check.rows:,} rows, each a unit of its own. Is that right? Nobody may have two rows."
+        yield f"{name}: {check.rows:,} rows, each about a different person. Is that right? Nobody may have two rows."
     else:
         yield f"{name}: {check.rows:,} rows about {check.units or 0:,} different values of {check.unit}, the unit."
     if check.rows_without_unit:
@@ -131,9 +131,9 @@ def _examples(check: Check) -> Iterator[str]:
     for column in check.columns:
         name = digits.visible(column.name)
         if column.examples:
-            yield f"{name}: not a {column.kind}, so it counts as absent: {_listed(column.examples)}"
+            yield f"{name}: not a {column.kind}, so it counts as missing: {_listed(column.examples)}"
         if column.others:
-            yield f"{name}: no key, so it counts only in everything_else: {_listed(column.others)}"
+            yield f"{name}: not a declared key, so it counts only in everything_else: {_listed(column.others)}"
 
 
 def _listed(examples: Sequence[Example]) -> str:
@@ -208,7 +208,7 @@ def _advice(check: Check, part: PerUnit) -> str:
     about = "a count" if part.what == "rows" else f"counts by {digits.visible(part.what)}"
     return (
         f"Recommended for {about} at epsilon {check.epsilon:g}: {part.keyword}={part.recommended}. "
-        "A limit that follows the data tells a little about it: choose a round number, and keep it."
+        "A limit that follows the data reveals a little about it: choose a round number, and keep it."
     )
 
 
