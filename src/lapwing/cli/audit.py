@@ -1,6 +1,6 @@
-"""The auditor at work: on somebody's function, or on everything we have.
+"""`lapwing audit`: audit a function, or all mechanisms of Lapwing.
 
-Of ours, broken controls must be caught and real mechanisms must not be.
+Controls that are broken on purpose must be caught, and real mechanisms must not.
 """
 
 from __future__ import annotations

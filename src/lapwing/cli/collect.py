@@ -1,4 +1,4 @@
-"""`lapwing collect …`: ask many devices one question, so that nobody on the way learns more than was promised."""
+"""`lapwing collect …`: ask many devices one question with local differential privacy."""
 
 from __future__ import annotations
 

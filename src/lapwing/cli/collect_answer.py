@@ -1,4 +1,4 @@
-"""Answers to a collection from the command line: a device for each of them, which sends at once and is gone then."""
+"""Answers to a collection from the command line: each comes from its own device, which sends at once."""
 
 from __future__ import annotations
 

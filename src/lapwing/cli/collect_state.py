@@ -1,4 +1,4 @@
-"""How a collection is: what its parties say, whether it is closed, and what to bear in mind about its results."""
+"""The state of a collection: its parties, whether it is closed, and notes about its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands: thin, each hands over to the library and shows what comes back."""
+"""The commands. Each calls the library and shows the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lapwing experiment`: the figures of the literature, one command each."""
+"""`lapwing experiment`: reproduce figures of published papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lapwing ledger …`: look at a budget, check it, take it along."""
+"""`lapwing ledger …`: show, verify and export a privacy budget."""
 
 from __future__ import annotations
 

@@ -330,7 +330,7 @@ def _query(file: Path, sql: str, key: Path, noise: Any, keys: list[str] | None) 
 
 @contextmanager
 def _again(name: str) -> Iterator[None]:
-    """Whoever was cut off while a question was charged can have its answer without a second charge."""
+    """If somebody was cut off while a question was charged, say how to get the answer without a second charge."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What `lapwing query` and `lapwing quote` are asked: the options they share, and the table and question they mean."""
+"""The options that `lapwing query` and `lapwing quote` share, and the table and question that they describe."""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ def tell(rows: Sequence[Row]) -> str:
         "simple. A shuffle hides who sent which report and leaves every count exact. An attacker who knows all "
         "other answers subtracts them and learns the last one. More shufflers and more batches change nothing. With "
         "randomized response before the shuffle the batch has a proven ε (at most "
-        f"{max(column(noisy, 'claimed')):.2f} here), and the auditor finds at most {max(column(noisy, 'found')):.2f}. An ε below 0 does not exist: a formula "
-        "that gives one is wrong."
+        f"{max(column(noisy, 'claimed')):.2f} here), and the auditor finds at most "
+        f"{max(column(noisy, 'found')):.2f}. An ε below 0 does not exist: a formula that gives one is wrong."
     )
 
 

@@ -1,12 +1,12 @@
-"""What a mechanism costs: frozen guarantees that add, repeat, scale to groups and convert, never in our favour.
+"""Privacy losses: guarantees that can be added, repeated, scaled to groups and converted, always as upper bounds.
 
-Every loss names its neighbouring relation and its unit of protection; losses that differ in either do not add. Where it
-does not hold against everybody who sees the releases, it carries a `Trust`, and so does every sum that it is in.
+Every loss names its neighbouring relation and its unit of protection; losses that differ in either cannot be added. If
+a loss does not hold against everybody who sees the releases, it carries a `Trust`, and so do its sums.
 
     a + b            one release after another (the second may depend on the first answer)
     k * a            the same release k times
     a.for_group(k)   protection of k units at once
-    a <= b           whoever has a has b
+    a <= b           the guarantee a implies the guarantee b
 
 Numbers are exact `Fraction`s; whatever must be rounded is rounded upwards.
 """

@@ -2,9 +2,8 @@
 
 Privacy: a charge is granted when the server says that it is committed, which here means flushed to its disk. If the
 connection breaks before that, the charge may be there or not; nothing is shown, and asking again under the same key
-finds it. Who may write to the schema can forge it, as with a file; a server restored from an old backup, or a replica
-that took over too early, is found by the anchor.
-"""
+finds it. Somebody who may write to the schema can forge it, as with a file. A server restored from an old backup, or a
+replica that took over too early, is found by the anchor."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Amplification by shuffling: reports without a name, in a random order, say less about each of those who sent them.
+"""Amplification by shuffling: reports without names, in a random order, reveal less about each sender.
 
 All bounds are about the same situation. Each of n honest people sends one report, made by themselves with
-replacement-ε₀ local differential privacy (pure); a shuffler that works with nobody strips what tells the sender and
-passes the reports on in a random order. What everybody then sees is (ε,δ)-differentially private under *replace*, with
-δ chosen and ε computed here, rounded up. Fake reports hide nobody: they are subtracted from n.
+replacement-ε₀ local differential privacy (pure). A shuffler that colludes with nobody removes everything that
+identifies the sender, and passes the reports on in a random order. What everybody then sees is (ε,δ)-differentially
+private under *replace*, with δ chosen and ε computed here, rounded up. Fake reports hide nobody: they are subtracted
+from n.
 
     erlingsson     12·ε₀·√(ln(1/δ)/n), for ε₀ ≤ ½           Erlingsson, Feldman, Mironov and others 2019
     blanket        a part of every report says nothing      Balle, Bell, Gascón, Nissim 2019

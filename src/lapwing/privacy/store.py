@@ -1,4 +1,4 @@
-"""Below the ledger: durable transactions that survive forks, checked against an anchor kept elsewhere."""
+"""The storage of the ledger: durable transactions that survive forks, checked against an anchor kept elsewhere."""
 
 from __future__ import annotations
 

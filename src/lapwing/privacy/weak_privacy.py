@@ -1,4 +1,4 @@
-"""A warning where an epsilon is so large that the guarantee says hardly anything."""
+"""A warning if an epsilon is so large that it gives almost no protection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes rows of its own, and is asked alone: bins, and the most frequent keys."""
+"""Aggregates that make their own rows, and are asked alone: bins, and the most frequent keys."""
 
 from __future__ import annotations
 

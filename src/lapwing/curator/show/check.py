@@ -1,4 +1,4 @@
-"""An owner's check on a terminal, in a notebook and as a picture. Not private, and it says so first."""
+"""An owner's check on a terminal, in a notebook and as a picture. It is not private, and its first line says so."""
 
 from __future__ import annotations
 
