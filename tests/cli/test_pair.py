@@ -405,4 +405,4 @@ def test_the_demo_shows_noise_answers_and_both_ledgers() -> None:
     assert re.search(r"Female \d+ -?\d+ Male \d+ -?\d+", shown)
     assert "White Male" in shown
     assert "ledger allows ε = 2 ε = 2" in shown
-    assert "Both servers have ended" in shown
+    assert "Both servers have stopped" in shown

@@ -247,7 +247,7 @@ def test_rows_that_are_elsewhere_cannot_be_read_even_by_who_forgot_to_ask() -> N
 def test_tables_of_different_releasers_are_not_joined() -> None:
     one = lw.open(pl.DataFrame({"who": ["a"]}), name="one", unit="who")
     other = replace(one, context=replace(one.context, releaser=Lists({})))
-    with pytest.raises(UnsupportedQuery, match="answered for in different ways"):
+    with pytest.raises(UnsupportedQuery, match="different ways to release answers"):
         one.join(other)
 
 

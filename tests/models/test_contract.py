@@ -361,4 +361,4 @@ def test_a_quote_in_a_notebook_is_not_markup() -> None:
     quote = FitQuote(estimator="<b>", loss=PureDP(1), lines=(line,))
     assert "<script>" not in quote._repr_html_()
     assert "<b>" not in quote._repr_html_()
-    assert "half of the distance between the bounds" in str(quote)
+    assert "half the distance between the bounds" in str(quote)

@@ -67,7 +67,7 @@ class Central:
         context, keys = question.context, question.grouping.keys
         secret = [key.name for key in keys if key.values is None and question.top is None]
         if secret and delta is None and (epsilon is None) != (rho is None):
-            why = f"the values of {' and '.join(secret)} are not declared, and to show those that occur needs a delta"
+            why = f"the values of {' and '.join(secret)} are not declared, so showing them needs a delta"
             declared = ", ".join(f"{name!r}: […]" for name in secret)
             hint = f"Declare them, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
             raise InvalidParameter("delta", None, why, hint)

@@ -52,7 +52,7 @@ def budget(*, epsilon: Number | None, delta: Number | None, rho: Number | None, 
             "release", "say how much to spend, in exactly one way", "Write epsilon=0.5, or rho=0.1, or within=5."
         )
     if secret_keys and delta is None:
-        why = "the keys are not declared, and to show those that occur needs a delta"
+        why = "the keys are not declared, so showing them needs a delta"
         hint = (
             "Write delta=1e-6 (far below one over the number of people), or declare the keys when you open the table."
         )

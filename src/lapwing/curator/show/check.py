@@ -27,7 +27,7 @@ _COLUMNS = ("column", "declared as", "read", "absent", "not read", "clamped", "n
 _MOST_MEANS = 4
 _MEANS = (
     "The expected mean over the rows used. "
-    "± is the effect of which rows are sampled; intervals of answers leave it out."
+    "± is the effect of sampling rows, which the intervals of answers do not include."
 )
 
 
@@ -159,7 +159,7 @@ def _about(check: Check, part: PerUnit) -> str:
 
 
 def _headings(part: PerUnit) -> tuple[str, ...]:
-    kept = "rows that count" if part.what == "rows" else "pairs that count"
+    kept = "rows used" if part.what == "rows" else "pairs used"
     return (part.keyword, kept, "units kept whole", "noise of a count")
 
 
