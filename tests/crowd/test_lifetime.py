@@ -390,7 +390,7 @@ def test_an_answer_is_not_touched_before_the_charge_is_on_disk(path: Path) -> No
 def test_no_later_policy_gives_anything_back(path: Path) -> None:
     device = Lifetime(policy(2 * LN3), path)
     device.report("q", "yes", COIN, period=0)
-    with pytest.raises(InvalidParameter, match="never rises"):
+    with pytest.raises(InvalidParameter, match="only be lowered"):
         Lifetime(policy(3 * LN3), path)
     moved = QuestionGroup(name="elsewhere", questions=["q"], charge=LN3)
     with pytest.raises(InvalidParameter, match="another group"):

@@ -232,7 +232,7 @@ def test_an_allowance_is_written_as_one_says_it(value: Any, loss: Any) -> None:
         ("source: visits.csv\nunit: patient_id\ntypes: {age: whole}", "boolean, integer"),
         ("source: visits.csv\nunit: patient_id\npopulation: many", "whole number"),
         ("source: visits.csv\nunit: patient_id\nallowance: {sigma: 1}\nledger: l.db", "no such field"),
-        ("source: visits.csv\nunit: patient_id\nallowance: {epsilon: 1, rho: 1}\nledger: l.db", "twice"),
+        ("source: visits.csv\nunit: patient_id\nallowance: {epsilon: 1, rho: 1}\nledger: l.db", "exactly once"),
         ("source: visits.csv\nunit: patient_id\nallowance: lots\nledger: l.db", "number"),
         ("source: visits.csv\nunit: patient_id\nallowance: 3", "ledger"),
         ("source: visits.csv\nunit: patient_id\nanchor: a", "is for a ledger"),

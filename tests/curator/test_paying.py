@@ -63,7 +63,7 @@ def test_a_join_is_asked_by_whoever_opened_either_table(folder: Path) -> None:
     count(table)
     with pytest.raises(BudgetExceeded):
         count(table)
-    with pytest.raises(InvalidParameter, match="publish one"):
+    with pytest.raises(InvalidParameter, match="publishing one"):
         count(table, delta=1e-5)
     with pytest.raises(UnsupportedQuery, match="bob"):
         opened(folder, analyst="bob").having_rows_in(opened(folder, "drugs", analyst="ada"))
