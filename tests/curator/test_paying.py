@@ -215,7 +215,7 @@ def test_what_failed_stays_charged_and_the_key_finds_its_charge(folder: Path, mo
     assert again.to_json() == answer.to_json()
     assert "costs ε = 0.5 (add_remove, per patient) · ε = 2.5 remains" in str(answer)
     for shown in (str(again), again._repr_html_()):
-        assert "the first time; this repeat costs nothing" in shown
+        assert "the first time; free this time" in shown
         assert "remains" not in shown
 
 

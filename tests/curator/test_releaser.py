@@ -252,7 +252,7 @@ def test_tables_of_different_releasers_are_not_joined() -> None:
 
 
 def test_an_answer_without_a_book_has_no_key() -> None:
-    with pytest.raises(InvalidParameter, match="kept in a ledger"):
+    with pytest.raises(InvalidParameter, match="a key needs a ledger"):
         in_an_engine().agg(lw.count()).release(epsilon=1, key="monday")
 
 

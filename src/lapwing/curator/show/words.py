@@ -90,7 +90,7 @@ def counted(answer: Answer) -> str:
 def spent(answer: Answer) -> str:
     """What an answer cost and what it left; of one that is asked again, that it costs nothing more."""
     if answer.repeated:
-        return f"cost {visible(str(answer.loss))} the first time; this repeat costs nothing"
+        return f"cost {visible(str(answer.loss))} the first time; free this time"
     left = "" if answer.remaining is None else f" · {remains(answer.remaining)}"
     return cost(answer.loss) + left
 
