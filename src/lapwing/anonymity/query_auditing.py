@@ -154,7 +154,7 @@ class SumAuditor:
     >>> auditor.ask([0, 1]), auditor.ask([1, 2])
     (5, 7)
     >>> print(auditor.ask([0, 1, 2]))
-    refused: somebody's value would follow
+    refused: the answer would reveal somebody's value
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -188,7 +188,7 @@ class MaxAuditor:
     >>> auditor.ask([0, 1, 2]), auditor.ask([1, 2]), auditor.ask([0, 2])
     (9, 9, 9)
     >>> print(auditor.ask([0, 1]))  # and so it is the third who has 9
-    refused: somebody's value would follow
+    refused: the answer would reveal somebody's value
     """
 
     def __init__(self, values: Sequence[Any], *, simulatable: bool = True) -> None:
@@ -233,7 +233,7 @@ class ExhaustiveAuditor:
 
     >>> auditor = ExhaustiveAuditor([0, 1, 1], domain=(0, 1), simulatable=False)
     >>> auditor.ask([0, 1]), str(auditor.ask([1, 2]))  # one of two; and then two who are equal
-    (1, "refused: somebody's value would follow")
+    (1, "refused: the answer would reveal somebody's value")
     """
 
     _STATISTICS: Mapping[str, Callable[..., NDArray[Any]]] = {"sum": np.sum, "max": np.max}
