@@ -1,4 +1,4 @@
-"""One-line, keyword-named validators: `checks.positive(epsilon=epsilon)` returns the exact value or explains itself.
+"""Validators in one line: `checks.positive(epsilon=epsilon)` returns the exact value, or raises a helpful error.
 
 Every number a guarantee rests on passes through here once and comes out as a `Fraction` that equals what the user
 wrote: 0.1 is the double 0.1, not one tenth.
@@ -82,7 +82,7 @@ def interval(**named: object) -> tuple[Fraction, Fraction]:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise InvalidParameter(name, value, "must be a pair (low, high)", _write(name, "(0, 120)"))
     if None in pair:
-        why = "both ends must be public and finite, or one person could move the answer without limit"
+        why = "both ends must be finite and public. Otherwise one person could change the answer without limit"
         raise InvalidParameter(name, value, why, _write(name, "(0, 120)"))
     low, high = _exact(name, pair[0]), _exact(name, pair[1])
     if not low < high:
@@ -94,12 +94,12 @@ def one_of(options: Sequence[str], **named: object) -> str:
     """One of the words listed."""
     [(name, value)] = named.items()
     if not isinstance(value, str) or value not in options:
-        raise InvalidParameter(name, value, "is not a word known here", f"Write one of: {', '.join(options)}.")
+        raise InvalidParameter(name, value, "is not one of the options", f"Write one of: {', '.join(options)}.")
     return value
 
 
 def true_or_false(**named: object) -> bool:
-    """A truth value; 1 and "yes" are none."""
+    """True or False. 1 and "yes" are refused."""
     [(name, value)] = named.items()
     if not isinstance(value, bool):
         raise InvalidParameter(name, value, "must be True or False", f"Write {name}=False if in doubt.")
@@ -128,9 +128,7 @@ def _exact(name: str, value: object) -> Fraction:
     if value is None:
         raise InvalidParameter(name, value, "is missing", _write(name))
     quoted = " without quotes" if isinstance(value, str) else ""
-    raise InvalidParameter(
-        name, value, f"is not a number but of type {type(value).__name__}", _write(name, extra=quoted)
-    )
+    raise InvalidParameter(name, value, f"is of type {type(value).__name__}, not a number", _write(name, extra=quoted))
 
 
 def of_kind(kind: type, why: str, hint: str, **named: object) -> None:

@@ -1,36 +1,36 @@
 """The error tree. Every error says what was wrong, why it matters, and what to write instead.
 
 LapwingError
-├─ InvalidParameter      .name .value .hint          a public parameter that cannot be used
+├─ InvalidParameter      .name .value .hint          a parameter that cannot be used
 ├─ InvalidCall           .callable .instead          a keyword that is missing, unknown or misspelt
 ├─ IncompatibleLosses    .left .right                guarantees about different relations, units or kinds
-├─ UnsupportedConversion .source .target .instead    a conversion that would claim privacy nobody proved
-├─ BudgetExceeded        .requested .remaining       the allowance does not cover the charge
-├─ ChargeTooSmall        .dataset .requested .smallest  a question must cost more than that
-├─ TooManyQuestions      .dataset .analyst .limit    an analyst has asked as often as the owner allows
-├─ DatasetClosed         .dataset .analyst           questions failed, and the owner has not reopened it yet
-├─ LedgerDamaged         .path .where                the record of what was spent was changed
-├─ LedgerUnavailable     .path                       the charge could not be written down, so nothing was read
-├─ StreamDamaged         .path .where                the state of a stream was changed, or an older copy put back
-├─ MissingBounds         .column                     bounds must be public and were not given
-├─ EngineUnreachable     .engine                     the database was not reached: no row was read
-├─ EngineFailed          .engine                     the database was asked and could not answer
-├─ UnsupportedQuery      .sql_fragment .instead      a query whose privacy cannot be argued
+├─ UnsupportedConversion .source .target .instead    a conversion that no theorem supports
+├─ BudgetExceeded        .requested .remaining       the remaining privacy budget is too small
+├─ ChargeTooSmall        .dataset .requested .smallest  the question costs less than the owner allows
+├─ TooManyQuestions      .dataset .analyst .limit    an analyst has reached the limit of questions
+├─ DatasetClosed         .dataset .analyst           a question failed, and the owner has not reopened it yet
+├─ LedgerDamaged         .path .where                the record of the spent budget was changed
+├─ LedgerUnavailable     .path                       the charge could not be recorded, so nothing was read
+├─ StreamDamaged         .path .where                the state of a stream was changed or replaced by an older copy
+├─ MissingBounds         .column                     a column needs public bounds
+├─ EngineUnreachable     .engine                     the database could not be reached; no row was read
+├─ EngineFailed          .engine                     the database could not answer a question
+├─ UnsupportedQuery      .sql_fragment .instead      a query that cannot be answered privately
 └─ MissingExtra          .package .extra             an optional dependency that is not installed
 
 NotPrivateWarning (a warning, not an error): a reproducible source of noise was used.
 NoiseWarning (a warning): the noise hides part of a result, as the noisy result itself shows.
-WeakPrivacyWarning (a warning): an epsilon so large that it protects hardly anybody.
+WeakPrivacyWarning (a warning): an epsilon so large that it gives almost no protection.
 
-Messages are about *parameters* only. No error may carry a value of a record: what is wrong in data is treated
-by a rule that does not depend on the data (see docs/sharp-edges.md).
+Messages are about *parameters* only. No error may contain a value of a record. Wrong values in the data are handled by
+fixed rules, without an error (see docs/sharp-edges.md).
 """
 
 from __future__ import annotations
 
 
 class LapwingError(Exception):
-    """Everything Lapwing raises on purpose."""
+    """The base class of all errors of Lapwing."""
 
 
 def _shown(value: object) -> str:
@@ -41,7 +41,7 @@ def _shown(value: object) -> str:
 
 
 class InvalidParameter(LapwingError, ValueError):
-    """A public parameter that cannot be used."""
+    """A parameter that cannot be used."""
 
     def __init__(self, name: str, value: object, why: str, hint: str) -> None:
         self.name, self.value, self.hint = name, value, hint
@@ -73,13 +73,13 @@ class UnsupportedConversion(LapwingError, ValueError):
 
 
 class BudgetExceeded(LapwingError):
-    """The allowance does not cover the charge; nothing was released."""
+    """The remaining privacy budget is too small. Nothing was released."""
 
     def __init__(self, requested: object, remaining: object) -> None:
         self.requested, self.remaining = requested, remaining
         super().__init__(
             f"requested {requested}, but {remaining} remains. "
-            "Ask for less, or combine questions into one query: an allowance is never raised."
+            "Ask with a smaller budget, or combine questions into one query. An allowance is never raised."
         )
 
 
@@ -89,8 +89,8 @@ class ChargeTooSmall(LapwingError):
     def __init__(self, dataset: str, requested: object, smallest: object) -> None:
         self.dataset, self.requested, self.smallest = dataset, requested, smallest
         super().__init__(
-            f"requested {requested}, but a question to {dataset!r} costs at least {smallest}. Very many questions that "
-            "cost almost nothing are a way to attack a data set. Ask with more, and combine questions into one query."
+            f"requested {requested}, but a question to {dataset!r} costs at least {smallest}. Attackers use very many "
+            "questions that cost almost nothing. Spend more on each question, and combine questions into one query."
         )
 
 
@@ -107,53 +107,53 @@ class TooManyQuestions(LapwingError):
 
 
 class DatasetClosed(LapwingError):
-    """Questions failed while rows were read, which may tell about a row; nothing was charged or read this time."""
+    """A question failed while it read rows, which may reveal something about a row. Nothing was charged or read now."""
 
     def __init__(self, dataset: str, analyst: str | None, *, ledger: bool = True) -> None:
         self.dataset, self.analyst = dataset, analyst
         whom = "" if analyst is None else f" for {analyst!r}" if analyst else " for analysts without a name"
         instead = (
-            f"Its owner reads why with `lapwing ledger failures LEDGER` and opens it again with `lapwing ledger reopen "
-            f"LEDGER {dataset}`. Answers that are stored already can still be asked for with their key=."
+            f"The owner of the data can see why with `lapwing ledger failures LEDGER`, and reopen it with "
+            f"`lapwing ledger reopen LEDGER {dataset}`. Stored answers are still available with their key=."
             if ledger
-            else "Find out why with the owner's own tools, then open the table again with lw.open."
+            else "Find out why with the tools of the database, then open the table again with lw.open."
         )
         super().__init__(
-            f"{dataset!r} is closed{whom}: a question failed after it had begun to read rows, and whether it fails may "
-            f"depend on a row. {instead}"
+            f"{dataset!r} is closed{whom}: a question failed while it read rows, and such a failure may depend on a "
+            f"row. {instead}"
         )
 
 
 class LedgerDamaged(LapwingError):
-    """The record of what was spent was changed, torn or put back: nothing may be charged to it."""
+    """The ledger was changed, damaged or replaced by an older copy. Nothing may be charged to it."""
 
     def __init__(self, path: str, where: str) -> None:
         self.path, self.where = path, where
         super().__init__(
-            f"{path} is damaged at {where}: what was spent can no longer be told. "
-            "Restore the newest copy, or close the data set; do not start over with a fresh allowance."
+            f"{path} is damaged at {where}, so the spent budget is no longer known. "
+            "Restore the newest copy, or close the data set. Do not start over with a fresh allowance."
         )
 
 
 class LedgerUnavailable(LapwingError):
-    """The charge could not be written down durably, so it was not granted and no data may be read."""
+    """The charge could not be saved on disk, so it was not granted and no data was read."""
 
     def __init__(self, path: str, why: str) -> None:
         self.path = path
         super().__init__(
             f"{path} cannot be used: {why}. "
-            "Nothing was shown; see to the folder, its permissions, the disk or the lock and ask again."
+            "Nothing was shown. Check the folder, its permissions, the disk and the lock, then ask again."
         )
 
 
 class StreamDamaged(LapwingError):
-    """The state of a stream was changed, torn or put back: a step that was shown must not be drawn again."""
+    """The state of a stream was changed, damaged or replaced by an older copy, so no step may be drawn from it."""
 
     def __init__(self, path: str, where: str) -> None:
         self.path, self.where = path, where
         super().__init__(
-            f"{path} is damaged at {where}: steps that were shown could be drawn again, with other noise. "
-            "Restore the newest copy with its anchor, or open a new stream, which costs again."
+            f"{path} is damaged at {where}. Published steps could be drawn again with other noise, so it cannot be "
+            "used. Restore the newest copy with its anchor, or open a new stream, which costs again."
         )
 
 
@@ -163,7 +163,7 @@ class MissingBounds(LapwingError, ValueError):
     def __init__(self, column: str, parameter: str = "") -> None:
         self.column = column
         named, example = f"column {column!r}", f"bounds={{{column!r}: (low, high)}}"
-        otherwise = ". If nobody knows them, pay for a private proposal: lw.bounds(table, 'column', epsilon=0.1)."
+        otherwise = ". If you do not know them, buy a private proposal: lw.bounds(table, 'column', epsilon=0.1)."
         if parameter:
             named, example, otherwise = column, f"{parameter}=(low, high)", "."
         super().__init__(
@@ -173,31 +173,31 @@ class MissingBounds(LapwingError, ValueError):
 
 
 class EngineUnreachable(LapwingError):
-    """No statement that reads rows was sent: the database cannot be reached, or a table is not what it was."""
+    """The database cannot be reached, or a table has changed. No row was read."""
 
     def __init__(self, engine: str) -> None:
         self.engine = engine
         super().__init__(
-            f"{engine} could not be reached, or a table is no longer there as it was opened. No row was read. "
+            f"{engine} could not be reached, or a table has changed since it was opened. No row was read. "
             "Check the address, the rights and the name of the table, then open the table again. "
-            "A release that was charged for stays charged; asked again with the same key= it costs nothing."
+            "What was charged stays charged. Asking again with the same key= costs nothing more."
         )
 
 
 class EngineFailed(LapwingError):
-    """The database was asked and could not answer. Why is not said here: its message may quote a record."""
+    """The database could not answer. Its message is not shown here, because it may quote a record."""
 
     def __init__(self, engine: str) -> None:
         self.engine = engine
         super().__init__(
-            f"{engine} could not answer. Whether it can may depend on a row, so nothing more is said here, and you "
-            "cannot ask again before the owner of the data has looked: `lapwing ledger failures` shows the owner why. "
-            "A release that was charged for stays charged."
+            f"{engine} could not answer. The reason may depend on a row, so it is not shown here. You can ask again "
+            "after the owner of the data has looked at it: `lapwing ledger failures` shows the reason. "
+            "What was charged stays charged."
         )
 
 
 class UnsupportedQuery(LapwingError, ValueError):
-    """A query whose privacy cannot be argued."""
+    """A query that cannot be answered privately."""
 
     def __init__(self, sql_fragment: str, why: str, instead: str) -> None:
         self.sql_fragment, self.instead = sql_fragment, instead
@@ -216,12 +216,12 @@ class MissingExtra(LapwingError, ImportError):
 
 
 class NotPrivateWarning(UserWarning):
-    """A reproducible source of noise was used: whoever knows the seed can subtract the noise."""
+    """A reproducible source of noise was used. Anybody who knows the seed can subtract the noise."""
 
 
 class NoiseWarning(UserWarning):
-    """The noise hides part of a result, such as the slope of a column. Said from the noisy result alone."""
+    """The noise hides part of a result, such as the slope of a column. The warning uses the noisy result alone."""
 
 
 class WeakPrivacyWarning(UserWarning):
-    """An epsilon so large that the guarantee says hardly anything."""
+    """An epsilon so large that the guarantee gives almost no protection."""

@@ -109,7 +109,7 @@ def test_a_share_above_its_bound_by_chance_is_explained_on_the_screen() -> None:
     assert row.bound is not None
     assert row.success > row.bound >= row.low, "choose another seed: this one shows nothing"
     told = " ".join(_lapwing("attack", "run", "tracker", "--rounds", "200", "--epsilon", "0.5").stdout.split())
-    assert "More than “at most” is within chance. 200 rounds are few" in told
+    assert "A share above “at most” is still within chance here. With 200 rounds" in told
 
 
 def _lapwing(*words: str) -> subprocess.CompletedProcess[str]:

@@ -93,7 +93,7 @@ def test_the_threshold_finds_members_of_a_line_through_all_of_them() -> None:
     assert found.hits(0.0) == 1
     assert found.truth is not None
     assert sum(entry.guess == entry.truth for entry in found.learned) >= 57
-    assert "100.0% of 30 members are found" in found.explain()
+    assert "100.0% of 30 members are detected" in found.explain()
 
 
 def test_the_threshold_gains_nothing_from_a_private_line() -> None:
@@ -195,7 +195,7 @@ def test_frames_keep_their_names_for_the_models_that_know_them() -> None:
     plain = threshold_attack(model.predict, (frame[:10], target[:10]), (frame[10:], target[10:]))
     assert found.scores.tolist() == plain.scores.tolist()
     shadow_attack(Plain(), model, (frame[:12], target[:12]), pool=(frame[12:], target[12:]), shadows=4)
-    assert "members are found" in str(found)
+    assert "members are detected" in str(found)
 
 
 def test_predicted_words_are_refused_with_what_to_pass_instead() -> None:

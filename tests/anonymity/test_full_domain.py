@@ -210,7 +210,7 @@ def test_suppression_and_closeness_together() -> None:
         ({"quasi_identifiers": ["x"]}, "needs levels"),
         ({"quasi_identifiers": {"x": Numbers()}}, "needs levels"),
         ({"quasi_identifiers": {"x": Flat()}, "suppress": 2}, "between 0 and 1"),
-        ({"quasi_identifiers": {"x": Flat()}, "loss": "beauty"}, "not a word"),
+        ({"quasi_identifiers": {"x": Flat()}, "loss": "beauty"}, "not one of the options"),
         ({"quasi_identifiers": {"x": Flat()}, "k": 9}, "only 4 rows"),
         (
             {"quasi_identifiers": {"x": Flat()}, "criteria": [DistinctDiversity(sensitive="ill", least=3)]},

@@ -264,7 +264,7 @@ def test_the_command_shows_who_saw_what() -> None:
 
 def test_the_command_says_what_is_wrong() -> None:
     code, text = told("--companies", "2")
-    assert (code, "subtracts his own" in text) == (2, True)
+    assert (code, "subtract its own" in text) == (2, True)
     code, text = told("--servers", "1")
     assert (code, "servers = 1" in text) == (2, True)
     code, text = told("--silent", "compny 2")

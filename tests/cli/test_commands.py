@@ -97,14 +97,14 @@ def test_the_owner_looks_at_failures_and_reopens(tmp_path: Path) -> None:
     path = str(tmp_path / "ledger.db")
     ledger = lapwing.Ledger(path)
     ledger.open("people", lapwing.PureDP(1))
-    assert "no question failed" in run("ledger", "failures", path)
+    assert "no question has failed" in run("ledger", "failures", path)
     ledger.trip(["people"], "row 17 \x1b[31mis odd", analyst="ada", charge=4)
     shown = " ".join(run("ledger", "show", path).split())
     assert "people is closed for ada" in shown
     assert "row 17" not in shown
     assert "row 17 �[31mis odd" in run("ledger", "failures", path)
     assert "people is open again" in run("ledger", "reopen", path, "people", "--yes")
-    assert "people is open: no question failed" in run("ledger", "reopen", path, "people")
+    assert "people is open: no question has failed" in run("ledger", "reopen", path, "people")
     ledger.charge("people", lapwing.PureDP(0.5), analyst="ada")
 
 

@@ -105,7 +105,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
         for process in servers:
             process.send_signal(signal.SIGINT)
-            assert "What was uploaded and charged is on the disk." in process.communicate(timeout=60)[0]
+            assert "Uploads and charges are saved on disk." in process.communicate(timeout=60)[0]
             assert process.returncode == 0
     finally:
         for process in servers:
@@ -231,7 +231,7 @@ def test_somebody_with_another_key_is_refused_before_a_server_hears_of_it(people
     assert "whom the file of the pair names. It names: analyst." in run(*words, tmp_path / "eve.pem", code=2)
     assert "there is no such file" in run(*words, tmp_path / "nobody.pem", code=2)
     assert "has no certificate in it" in run(*words, people / "codes.txt", code=2)
-    assert "servers answer only whom the file names" in run("ask", tmp_path, sql, "--epsilon", 1, code=2)
+    assert "servers answer only the analysts named in pair.yaml" in run("ask", tmp_path, sql, "--epsilon", 1, code=2)
 
 
 def test_a_csv_that_does_not_fit_is_not_begun(people: Path, tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ def test_who_asks_again_for_a_burnt_question_is_not_told_to_do_so(capsys: pytest
     for error in (Burnt(), BeingAnswered()):
         with pytest.raises(ServerRefused), _again("monday"):
             raise ServerRefused("as", str(error))
-        assert ("Asked again with --name" in capsys.readouterr().err) == isinstance(error, BeingAnswered)
+        assert ("Asking again with --name" in capsys.readouterr().err) == isinstance(error, BeingAnswered)
 
 
 def test_countries_are_text_in_a_file_of_columns(tmp_path: Path) -> None:
@@ -405,4 +405,4 @@ def test_the_demo_shows_noise_answers_and_both_ledgers() -> None:
     assert re.search(r"Female \d+ -?\d+ Male \d+ -?\d+", shown)
     assert "White Male" in shown
     assert "ledger allows ε = 2 ε = 2" in shown
-    assert "Both servers have ended" in shown
+    assert "Both servers have stopped" in shown

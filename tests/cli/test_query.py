@@ -95,15 +95,15 @@ def test_a_quote_reads_no_record_and_spends_nothing() -> None:
     shown = run("quote", *REGIONS, *budget, "--epsilon", "0.5")
     Path("visits.csv").write_text("patient_id,age,cost,region,smoker\n")
     assert run("quote", *REGIONS, *budget, "--epsilon", "0.5") == shown
-    assert "ε = 3 remains before, ε = 2.5 after" in shown
-    assert "which does not cover it" in run("quote", *REGIONS, *budget, "--epsilon", "4")
+    assert "remaining budget: ε = 3 before, ε = 2.5 after" in shown
+    assert "which is not enough" in run("quote", *REGIONS, *budget, "--epsilon", "4")
     data = json.loads(run("quote", *REGIONS, *budget, "--epsilon", "0.5", "--json"))
     assert [item["what"] for item in data["items"]] == ["rows", "rows with age", "age"]
     assert data["expected"][1] == {
         "output": "mean_age",
         "error": None,
         "measured_in": "value",
-        "note": "Say how many there are at least: count=1000.",
+        "note": "Say how many rows a group has at least: count=1000.",
     }
     assert "3 (add_remove" in run("ledger", "show", "ledger.db").replace("ε = ", "")
 
@@ -182,7 +182,7 @@ def test_a_question_is_saved_and_asked_again() -> None:
         assert run("quote", *REGIONS, "--epsilon", "1", "--saved", name, "--json") == first
         assert "File exists" in refused("quote", *REGIONS, *SURE, "--saved", "by_region.yaml", "--save", name)
         more = ("--max-rows-per-group", "3")
-        assert "the question says it already" in refused("quote", *REGIONS, *SURE, "--saved", name, *more)
+        assert "the saved question says it already" in refused("quote", *REGIONS, *SURE, "--saved", name, *more)
 
 
 def test_public_tables_and_other_private_ones_are_joined() -> None:
@@ -235,21 +235,21 @@ def test_keys_are_values_of_their_columns() -> None:
         ((*VISITS, "--saved", "visits.csv"), "must be a mapping"),
         ((*VISITS, "--saved", "count.yaml", "--bounds", "age"), "Write --bounds age=0:120."),
         ((*VISITS, "--saved", "count.yaml", "--bounds", "age=0"), "needs two ends"),
-        ((*VISITS, "--saved", "count.yaml", "--bounds", "age=0:old"), "is no number"),
+        ((*VISITS, "--saved", "count.yaml", "--bounds", "age=0:old"), "is not a number"),
         ((*VISITS, "--saved", "count.yaml", "--bounds", "age=0:nan"), "must be finite"),
         ((*VISITS, "--saved", "count.yaml", "--bounds", "age=9:1"), "the range is empty"),
         ((*VISITS, "--saved", "count.yaml", "--bounds", "ages=0:1"), "is not in the table"),
         ((*VISITS, "--saved", "count.yaml", "--types", "age=numeric"), "boolean, integer, number"),
         ((*VISITS, "--saved", "count.yaml", "--keys", "region="), "Write --keys region=North,South."),
         ((*VISITS, "--saved", "count.yaml", "--epsilon", "0"), "must be greater than 0"),
-        ((*VISITS, "--saved", "count.yaml", "--rho", "1"), "in one way"),
+        ((*VISITS, "--saved", "count.yaml", "--rho", "1"), "in exactly one way"),
         ((*VISITS, "--saved", "count.yaml", "--delta", "2"), "strictly between 0 and 1"),
-        ((*VISITS, "--saved", "count.yaml", "--within", "5"), "twice"),
+        ((*VISITS, "--saved", "count.yaml", "--within", "5"), "cannot be combined"),
         ((*VISITS, "--saved", "count.yaml", "--confidence", "95"), "strictly between 0 and 1"),
         ((*VISITS, "--saved", "count.yaml", "--allowance", "3"), "Write ledger='ledger.db'"),
         ((*VISITS, "--saved", "count.yaml", "--rules", "parts=9"), "are declared with an allowance"),
-        ((*VISITS, "--saved", "count.yaml", "--rules", "parts", "--ledger", "l.db"), "is no number"),
-        ((*VISITS, "--saved", "count.yaml", "--allowance", "three", "--ledger", "l.db"), "is no number"),
+        ((*VISITS, "--saved", "count.yaml", "--rules", "parts", "--ledger", "l.db"), "is not a number"),
+        ((*VISITS, "--saved", "count.yaml", "--allowance", "three", "--ledger", "l.db"), "is not a number"),
         ((*VISITS, "--saved", "count.yaml", "--allowance", "sigma=3", "--ledger", "l.db"), "no such field"),
         ((*VISITS, "--saved", "count.yaml", "--ledger", "no/l.db", "--allowance", "3"), "no/l.db"),
         ((*VISITS, "--saved", "count.yaml", "--plot", "answer.doc"), "--plot answer.png"),

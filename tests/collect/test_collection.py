@@ -71,7 +71,7 @@ def test_another_operator_or_version_is_another_collection() -> None:
         ({"version": "1"}, "version: must be a whole number"),
         ({"version": True}, "version: must be a whole number"),
         ({"consent": " "}, "consent: must be text"),
-        ({"protocol": {"protocol": "Unary"}}, "is no local protocol"),
+        ({"protocol": {"protocol": "Unary"}}, "is not a local protocol"),
         ({"protocol": {"protocol": "UnaryEncoding", "domain": ["a", "b"]}}, "protocol: "),
         ({"limits": {"reports_per_day": 1, "lifetime_epsilon": "0.5"}}, "is less than one report costs"),
         ({"limits": {"reports_per_day": 0, "lifetime_epsilon": 8}}, "limits.reports_per_day"),

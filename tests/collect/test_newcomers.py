@@ -140,8 +140,8 @@ def test_names_and_numbers_of_machines_stand_in_addresses(tmp_path: Path, host: 
         ("2", "Write --error 0.02 for 2 percentage points."),
         ("0", "must be a number above 0"),
         ("nan", "must be a number above 0"),
-        ("inf", "no error that any number of devices reaches"),
-        ("1e-300", "no error that any number of devices reaches"),
+        ("inf", "an error that no number of devices can reach"),
+        ("1e-300", "an error that no number of devices can reach"),
     ],
 )
 def test_an_error_that_makes_no_sense_is_refused(tmp_path: Path, error: str, words: str) -> None:

@@ -390,7 +390,7 @@ def test_an_answer_is_not_touched_before_the_charge_is_on_disk(path: Path) -> No
 def test_no_later_policy_gives_anything_back(path: Path) -> None:
     device = Lifetime(policy(2 * LN3), path)
     device.report("q", "yes", COIN, period=0)
-    with pytest.raises(InvalidParameter, match="never rises"):
+    with pytest.raises(InvalidParameter, match="only be lowered"):
         Lifetime(policy(3 * LN3), path)
     moved = QuestionGroup(name="elsewhere", questions=["q"], charge=LN3)
     with pytest.raises(InvalidParameter, match="another group"):
@@ -439,7 +439,7 @@ def test_a_protocol_that_costs_more_than_a_period_is_refused_and_so_is_another_u
     device = Lifetime(policy(), path)
     with pytest.raises(InvalidParameter, match="charge"):
         device.report("q", "yes", UnaryEncoding.from_epsilon(epsilon=4, symmetric=True, domain=2), period=0)
-    with pytest.raises(InvalidParameter, match="no local protocol"):
+    with pytest.raises(InvalidParameter, match="not a local protocol"):
         device.report("q", "yes", None, period=0)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="unit"):
         device.report("q", "yes", Coin(unit="household"), period=0)

@@ -79,7 +79,7 @@ def test_the_explanation_says_when_to_open_and_what_is_left() -> None:
     assert f"at least {n - 100:,} follow the protocol" in text
     assert "one rider" in text
     assert "δ = 1e-06" in text
-    assert "hides nobody better" in Shuffled(POLL, 3, 1e-6).explain()
+    assert "shuffling adds no protection" in Shuffled(POLL, 3, 1e-6).explain()
 
 
 def test_no_odds_are_promised_that_hold_with_less_than_the_stated_probability() -> None:

@@ -88,7 +88,7 @@ def test_what_rappor_decodes_says_what_is_significant_and_whether_it_fits() -> N
 def test_suspicions_are_told_in_words() -> None:
     survey = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=100)
     honest = survey.randomize([0] * 1000, Reproducible(4))
-    assert str(suspicious(honest)).endswith("which does not mean that nobody lies")
+    assert str(suspicious(honest)).endswith("but this does not prove that nobody lies")
     attacked = honest + maximal_gain(survey, [7], n=50, padded=False)
     assert str(suspicious(attacked)).endswith("suspicious: 50 reports of 1,050")
 

@@ -278,13 +278,13 @@ def test_an_answer_explains_itself() -> None:
     assert text.startswith(str(LOSS.explain()))
     assert "n: the number of rows." in text
     assert "age: the mean of the values; values outside the bounds" in text
-    assert "does not cover what those cut off" in text
+    assert "does not cover the error from these bounds" in text
     assert "ε = 0.666666 remains" in text
     assert json.loads(json.dumps(explanation.data))["columns"][2]["clipped"] is True
 
 
 def test_a_delta_is_not_passed_over() -> None:
-    assert "With probability 1e-06 at most, this does not hold." in " ".join(str(strange()).split())
+    assert "This fails with probability at most 1e-06." in " ".join(str(strange()).split())
     assert "does not hold" not in str(by_region())
 
 

@@ -215,9 +215,9 @@ def test_an_allowance_is_written_as_one_says_it(value: Any, loss: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("", "is no description"),
-        ("- a", "is no description"),
-        ("unit: patient_id", "is no description"),
+        ("", "is not a description"),
+        ("- a", "is not a description"),
+        ("unit: patient_id", "is not a description"),
         ("source: visits.csv\nunits: patient_id", "Did you mean unit?"),
         ("source: visits.csv\nbudget: 3", "there is no such field"),
         ("source: visits.csv\nlapwing_dataset: 2", "another version"),
@@ -232,7 +232,7 @@ def test_an_allowance_is_written_as_one_says_it(value: Any, loss: Any) -> None:
         ("source: visits.csv\nunit: patient_id\ntypes: {age: whole}", "boolean, integer"),
         ("source: visits.csv\nunit: patient_id\npopulation: many", "whole number"),
         ("source: visits.csv\nunit: patient_id\nallowance: {sigma: 1}\nledger: l.db", "no such field"),
-        ("source: visits.csv\nunit: patient_id\nallowance: {epsilon: 1, rho: 1}\nledger: l.db", "twice"),
+        ("source: visits.csv\nunit: patient_id\nallowance: {epsilon: 1, rho: 1}\nledger: l.db", "exactly once"),
         ("source: visits.csv\nunit: patient_id\nallowance: lots\nledger: l.db", "number"),
         ("source: visits.csv\nunit: patient_id\nallowance: 3", "ledger"),
         ("source: visits.csv\nunit: patient_id\nanchor: a", "is for a ledger"),
@@ -492,7 +492,7 @@ def test_a_quote_says_what_costs_what_and_what_cannot_be_known(visits: lw.Privat
     lines = {" ".join(line.split()) for line in shown.splitlines()}
     assert "rows count ε = 0.1" in lines
     assert "in all ε = 0.3" in lines
-    assert any(line.startswith("mean_age depends on the data. Say how many there are") for line in lines)
+    assert any(line.startswith("mean_age depends on the data. Say how many rows a group has") for line in lines)
     assert any(re.fullmatch(r"quantile_cost_0.5 \d+ ranks", line) for line in lines)
     assert any(
         re.fullmatch(r"mean_age ± [\d.,]+", " ".join(line.split()))

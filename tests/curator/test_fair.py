@@ -285,7 +285,7 @@ def test_a_table_may_have_the_name_of_a_step() -> None:
 
 def test_an_answer_says_that_rows_left_out_are_not_in_its_interval() -> None:
     table, _ = small()
-    words = "the intervals do not include the error of leaving the others out"
+    words = "the intervals do not include the error from leaving out the rest"
 
     def says(query: Query) -> bool:
         return any(words in note for note in query.quote(epsilon=1).notes)

@@ -65,23 +65,23 @@ def lines(shown: object) -> list[str]:
 
 def test_the_first_line_says_which_rows_an_answer_is_about(table: lw.PrivateTable) -> None:
     grouped = table.group_by(high="x > 1 AND y > 0")
-    assert lines(table.agg(lw.count()).release(epsilon=1))[0] == "Of the rows that count (one per who)"
-    assert lines(grouped.agg(lw.count()).release(epsilon=1))[0] == "Of the rows that count (one per who)"
+    assert lines(table.agg(lw.count()).release(epsilon=1))[0] == "Rows used: one per who"
+    assert lines(grouped.agg(lw.count()).release(epsilon=1))[0] == "Rows used: one per who"
     many = table.bounded(max_groups_per_unit=2, max_rows_per_group=3).group_by(high="x > 1 AND y > 0")
     answer = many.agg(lw.mean("x")).release(epsilon=1)
-    assert lines(answer)[0] == "Of the rows that count (up to 3 per who and group, in up to 2 groups)"
-    assert "Of the rows that count (up to 3 per who and group, in up to 2 groups)" in answer._repr_html_()
-    assert "the rows that count (up to 3 per who and group" in answer.explain().text
+    assert lines(answer)[0] == "Rows used: up to 3 per who and group, in up to 2 groups"
+    assert "Rows used: up to 3 per who and group, in up to 2 groups" in answer._repr_html_()
+    assert "Rows used: up to 3 per who and group" in answer.explain().text
     assert lw.Answer.from_json(answer.to_json()) == answer
     assert lines(table.agg(lw.units()).release(epsilon=1))[0] == "units", "every unit counts, whatever rows it has"
     alone = lw.open(pl.DataFrame({"x": [1.0]}), unit=lw.EACH_ROW).agg(lw.count()).release(epsilon=1)
     assert lines(alone)[0] == "count"
-    assert "over the rows that count" not in str(alone)
+    assert "over the rows used" not in str(alone)
 
 
 def test_a_count_of_rows_of_which_one_per_unit_counts_is_called_that(table: lw.PrivateTable) -> None:
     """4,045 ± 3 was printed for 336,776 flights of 4,044 planes."""
-    warned = "count counts each who once, not every row: to count more rows, raise max_rows_per_unit; "
+    warned = "count includes each who once, not every row: to count more rows, raise max_rows_per_unit; "
     warned += "to count units, ask for lw.units() or COUNT(DISTINCT unit)"
     assert warned in table.agg(lw.count()).quote(epsilon=1).notes
     assert warned in table.agg(lw.count()).release(epsilon=1).notes

@@ -98,7 +98,7 @@ def test_the_limit_is_public_and_no_chain_of_joins_makes_more() -> None:
         assert set(limits_of(plan)) == {share}
         assert (most_rows(plan) or LARGEST_JOIN + 1) <= LARGEST_JOIN
     notes = itself(table).agg(lw.count()).quote(epsilon=1).notes
-    assert "a join takes at most 1,024 rows of one who from each table" in notes
+    assert "a join uses at most 1,024 rows per who from each table" in notes
 
 
 def test_what_has_one_row_of_each_unit_is_joined_as_it_is() -> None:
@@ -107,7 +107,7 @@ def test_what_has_one_row_of_each_unit_is_joined_as_it_is() -> None:
     table = lw.open(connection, table="t", unit="who", bounds={"x": (0, 10)})
     sql = "SELECT COUNT(*) FROM (SELECT who, COUNT(*) AS n FROM t GROUP BY who) AS a JOIN t AS b ON a.who = b.who"
     one = table.sql(sql, epsilon=1)
-    assert f"a join takes at most {LARGEST_JOIN:,} rows of one who from each table" in one.notes
+    assert f"a join uses at most {LARGEST_JOIN:,} rows per who from each table" in one.notes
 
 
 def test_a_join_with_public_rows_that_agree_cannot_multiply_the_rows_of_one_unit_without_end(tmp_path: Path) -> None:

@@ -240,7 +240,7 @@ def test_the_quote_names_every_marginal_its_price_and_its_error() -> None:
     alone = opened([]).marginals([["sex", "age"]]).quote(rho=0.1).expected[0].error
     assert all(errors)
     assert errors[0] < alone  # type: ignore[operator]
-    assert any("every marginal or in none" in note for note in quote.notes)
+    assert any("all marginals use the same rows" in note for note in quote.notes)
 
 
 def test_the_answer_is_as_long_for_nobody_as_for_many() -> None:
@@ -279,7 +279,7 @@ def test_what_makes_no_sense_is_refused_with_its_reason(ask: Any, why: str) -> N
 
 
 def test_secret_values_are_refused() -> None:
-    with pytest.raises(UnsupportedQuery, match="is a secret"):
+    with pytest.raises(UnsupportedQuery, match="are not declared"):
         opened([], keys={"sex": KEYS["sex"]}).marginals([["sex", "town"]])
 
 

@@ -63,7 +63,7 @@ def test_a_join_is_asked_by_whoever_opened_either_table(folder: Path) -> None:
     count(table)
     with pytest.raises(BudgetExceeded):
         count(table)
-    with pytest.raises(InvalidParameter, match="publish one"):
+    with pytest.raises(InvalidParameter, match="publishing one"):
         count(table, delta=1e-5)
     with pytest.raises(UnsupportedQuery, match="bob"):
         opened(folder, analyst="bob").having_rows_in(opened(folder, "drugs", analyst="ada"))
@@ -215,7 +215,7 @@ def test_what_failed_stays_charged_and_the_key_finds_its_charge(folder: Path, mo
     assert again.to_json() == answer.to_json()
     assert "costs ε = 0.5 (add_remove, per patient) · ε = 2.5 remains" in str(answer)
     for shown in (str(again), again._repr_html_()):
-        assert "the first time, nothing now" in shown
+        assert "the first time; free this time" in shown
         assert "remains" not in shown
 
 

@@ -88,7 +88,7 @@ def test_a_unit_that_may_be_in_more_groups_than_there_are_costs_no_more_noise(
     assert quotes[0].lines == quotes[1].lines
     digests = {ask(table.bounded(max_groups_per_unit=most)).digest() for most in (number, 100)}
     assert len(digests) == 1, "the statement keeps the same groups"
-    noted = f"max_groups_per_unit is 100, but there are only {number} groups: {number} needs less noise"
+    noted = f"max_groups_per_unit is 100, but there are only {number} groups: write {number} for less noise"
     assert (noted in quotes[1].notes) == (number > 1)
     assert noted not in quotes[0].notes
 
@@ -171,7 +171,7 @@ def test_the_quote_says_which_noise_a_delta_bought_and_why() -> None:
     alone = table.agg(lw.count()).quote(epsilon=1, delta=1e-6)
     assert alone.expected == table.agg(lw.count()).quote(epsilon=1).expected
     assert alone.loss == lw.PureDP(1, unit="who")
-    assert alone.notes[-1] == "delta is not spent: Laplace noise needs none, and Gaussian noise would be larger here"
+    assert alone.notes[-1] == "delta is not spent: Laplace noise needs no delta and is smaller than Gaussian noise here"
     wide = table.bounded(max_groups_per_unit=14).group_by("place").agg(lw.count(), lw.sum("x"))
     assert wide.quote(epsilon=1, delta=1e-6).loss == lw.ApproxDP(1, 1e-6, unit="who")
     assert (

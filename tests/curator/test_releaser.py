@@ -247,12 +247,12 @@ def test_rows_that_are_elsewhere_cannot_be_read_even_by_who_forgot_to_ask() -> N
 def test_tables_of_different_releasers_are_not_joined() -> None:
     one = lw.open(pl.DataFrame({"who": ["a"]}), name="one", unit="who")
     other = replace(one, context=replace(one.context, releaser=Lists({})))
-    with pytest.raises(UnsupportedQuery, match="answered for in different ways"):
+    with pytest.raises(UnsupportedQuery, match="different ways to release answers"):
         one.join(other)
 
 
 def test_an_answer_without_a_book_has_no_key() -> None:
-    with pytest.raises(InvalidParameter, match="kept in a ledger"):
+    with pytest.raises(InvalidParameter, match="a key needs a ledger"):
         in_an_engine().agg(lw.count()).release(epsilon=1, key="monday")
 
 

@@ -35,7 +35,7 @@ def test_it_costs_what_the_groups_and_their_units_cost() -> None:
 
 
 def test_it_needs_a_delta_and_says_so() -> None:
-    with pytest.raises(InvalidParameter, match="which values of tree occur is a secret"):
+    with pytest.raises(InvalidParameter, match="the values of tree are not declared"):
         table().agg(lw.top_k("tree", 2)).quote(epsilon=1)
 
 

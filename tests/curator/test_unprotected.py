@@ -120,7 +120,7 @@ def test_it_is_no_answer_and_says_so_first() -> None:
 def test_a_table_that_keeps_count_refuses_it_and_so_does_one_for_an_analyst(tmp_path: Path) -> None:
     counted = opened(ledger=tmp_path / "ledger.db", allowance=lw.PureDP(1))
     for table, name in ((counted, "ledger"), (opened(analyst="eve"), "analyst")):
-        with pytest.raises(InvalidParameter, match=r"exact numbers|loses everything") as refused:
+        with pytest.raises(InvalidParameter, match=r"exact numbers|use up all of it") as refused:
             table.agg(lw.count()).unprotected()
         assert refused.value.name == name
     assert counted.remaining() == lw.PureDP(1, unit="who")

@@ -94,7 +94,7 @@ def test_the_kind_the_unit_and_the_relation_are_fixed(ledger: Ledger) -> None:
     for loss in (PureDP(0.1, unit="visit"), PureDP(0.1, relation="replace"), ApproxDP(0.1, 1e-6), ZCDP(0.1)):
         with pytest.raises(IncompatibleLosses):
             ledger.charge("people", loss)
-    with pytest.raises(InvalidParameter, match="plain sums"):
+    with pytest.raises(InvalidParameter, match="whose sums hold"):
         ledger.open("other", RenyiDP([2], [1]))
     with pytest.raises(InvalidParameter, match="Open it first"):
         ledger.charge("nobody", TENTH)

@@ -56,7 +56,7 @@ def test_a_charge_that_leaves_a_unit_out_is_refused_and_says_what_to_write(ledge
 
 
 def test_a_charge_names_no_unit_twice_and_none_that_nobody_knows(ledger: Ledger) -> None:
-    with pytest.raises(InvalidParameter, match="exactly one loss for each unit"):
+    with pytest.raises(InvalidParameter, match="exactly one loss per unit"):
         ledger.charge("visits", [patient(0.1), patient(0.1), household(1)])
     with pytest.raises(InvalidParameter, match="exactly one loss"):
         ledger.charge("visits", [])

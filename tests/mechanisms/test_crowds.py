@@ -95,7 +95,7 @@ def test_the_threshold_sets_what_is_seen_and_not_the_price() -> None:
 
 
 def test_a_delta_below_the_chance_that_nothing_is_dropped_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="nothing is dropped"):
+    with pytest.raises(InvalidParameter, match="no report is dropped"):
         CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=8e-7)
     assert CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=8.1e-7).privacy_loss().epsilon < 3
 

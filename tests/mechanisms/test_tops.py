@@ -185,7 +185,7 @@ def test_states_that_do_not_fit_are_refused() -> None:
         other.state_from_bytes(data)
     with pytest.raises(InvalidParameter, match="other parameters"):
         other.observe(stream.open(), 1)
-    with pytest.raises(InvalidParameter, match="no state"):
+    with pytest.raises(InvalidParameter, match="not a state"):
         stream.observe(0, 1)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="declared length 9"):
         stream.release([1, 2])

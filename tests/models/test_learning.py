@@ -360,7 +360,7 @@ def test_everybody_sends_one_message_also_where_labels_are_a_column() -> None:
     oracle = QueryOracle(np.zeros((90, 2)), np.ones((90, 1)), epsilon=1)
     assert oracle.answers(lambda X, y: y, people=30).shape == (30,)
     for wrong in (lambda X, y: X, lambda X, y: y[:-1], lambda X, y: 0.5):
-        with pytest.raises(InvalidCall, match="one number for each person"):
+        with pytest.raises(InvalidCall, match="one number per person"):
             oracle.answers(wrong, people=20)
     assert oracle.remaining == 0
 

@@ -107,7 +107,7 @@ def test_several_numbers_add_up_and_a_step_beyond_the_support_is_refused() -> No
     assert (two.relation, two.unit) == ("add_remove", "household")
     assert two.epsilon == 2 * alone.epsilon
     assert 2 * noise.edge(2) <= two.delta < noise.edge(2) * Fraction(201, 100)
-    with pytest.raises(InvalidParameter, match="nothing is promised"):
+    with pytest.raises(InvalidParameter, match="promises nothing"):
         noise.privacy_loss(4 * noise.largest)
 
 

@@ -51,7 +51,7 @@ def test_the_belief_about_what_a_record_says_is_not_claimed_under_add_remove() -
     reached = ratio / (1 + ratio)
     joins = PureDP(1).explain()
     assert joins.data["posterior_high"] < reached
-    assert "that one person takes part" in joins.text
+    assert "that one person is in the data" in joins.text
     assert "statement about one person" not in joins.text
     replaced = PureDP(1).to_replace().explain()
     assert replaced.data["posterior_high"] >= reached
@@ -70,7 +70,7 @@ def test_counts_out_of_100_never_say_less_than_the_bound(loss: Loss, prior: floa
 def test_percentages_and_factors_in_the_text_are_rounded_outwards() -> None:
     text = PureDP(1).explain(prior=0.5, alpha=0.05).text
     assert "2.719 times" in text
-    assert "26.8 % to 73.2 %" in text
+    assert "between 26.8 % and 73.2 %" in text
     assert "-0 %" not in PureDP(10**6).explain().text
 
 
@@ -84,7 +84,7 @@ def test_the_exception_for_delta_does_not_promise_a_bounded_belief_with_probabil
     assert delta < step
     text = loss.explain().text
     assert "with probability at most" in text
-    assert "stand-in" in text
+    assert "idealised release" in text
     assert "nothing of this is promised" not in text
 
 

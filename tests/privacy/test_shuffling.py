@@ -211,7 +211,7 @@ def test_fakes_hide_nobody() -> None:
     with_fakes = s.shuffled(loss, 10_000, 1e-6, fakes=1000, honest_share=0.5)
     assert with_fakes == s.shuffled(loss, 4500, 1e-6)
     assert s.honest_people(10, honest_share=0.25) == 2
-    with pytest.raises(InvalidParameter, match="nobody who is honest"):
+    with pytest.raises(InvalidParameter, match="no honest people"):
         s.shuffled(loss, 10, 1e-6, fakes=10)
 
 
@@ -260,7 +260,7 @@ def test_what_is_lost_is_not_stated_for_more_people_than_are_summed() -> None:
     most = s.LARGEST_BATCH
     assert 0 < s.lower_bound(0.5, most, 1e-10) < s.best(0.5, most, 1e-10)
     assert s.best(0.5, 100 * most, 1e-10) < s.lower_bound(0.5, most, 1e-10)
-    with pytest.raises(InvalidParameter, match="more than") as raised:
+    with pytest.raises(InvalidParameter, match="too large") as raised:
         s.lower_bound(0.5, 100 * most, 1e-10)
     assert raised.value.hint
 

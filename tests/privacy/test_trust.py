@@ -161,5 +161,5 @@ def test_a_trust_is_said_in_words(wrong: dict[str, Any]) -> None:
 
 def test_a_loss_takes_no_other_trust() -> None:
     for kind in (lambda: PureDP(1, trust="servers"), lambda: ZCDP(1, trust={"towards": "a"})):  # type: ignore[arg-type]
-        with pytest.raises(InvalidParameter, match="is no trust"):
+        with pytest.raises(InvalidParameter, match="is not a Trust"):
             kind()

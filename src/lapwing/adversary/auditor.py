@@ -107,17 +107,17 @@ class Audit(Refutation):
             f"least {self.epsilon_lower_bound:.3f}{at}."
         )
         if self.missing:
-            text += f" For {self.missing} of the releases there was no time; they count against the finding."
+            text += f" There was no time for {self.missing} of the releases; they count against the finding."
         if self.claimed is None:
-            return f"{text} The mechanism claims nothing to compare it with. {self._limits()}"
+            return f"{text} The mechanism states no claim to compare with. {self._limits()}"
         if self.caught:
             return f"{text} The claim of {self.claimed:.3f} is false."
         return f"{text} That does not contradict the claim of {self.claimed:.3f}. {self._limits()}"
 
     def _limits(self) -> str:
         text = (
-            "An audit refutes, it never proves: another pair or event may show more. However bad a mechanism is, this "
-            f"many samples cannot show more than {self.ceiling:.1f} (always less than ln of their number)"
+            "An audit can refute a claim but never prove it: another pair or event may show more. With this many "
+            f"samples, no audit can show more than {self.ceiling:.1f} (always less than ln of their number)"
         )
         if self.claimed is not None and self.claimed > self.ceiling:
             return f"{text}: passing at epsilon = {self.claimed:.3g} proves little."

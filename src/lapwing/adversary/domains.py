@@ -134,7 +134,7 @@ def _columns(rules: str, text: str) -> Iterator[tuple[str, str]]:
     for part in rules.split(","):
         column, colon, rule = part.strip().partition(":")
         if not colon or not column:
-            raise _unclear(text, f"{part!r} is no column", "Write 'rows age:0..120,smoker:bool,region:north|south'.")
+            raise _unclear(text, f"{part!r} is not a column", "Write 'rows age:0..120,smoker:bool,region:north|south'.")
         yield column, rule.strip()
 
 
@@ -156,7 +156,7 @@ def _numbers(low: float, high: float, absent: tuple[Any, ...]) -> Kind:
 
 def _integers(low: Any, high: Any, absent: tuple[Any, ...], text: str) -> Kind:
     if not isinstance(low, int) or not isinstance(high, int):
-        raise _unclear(text, "has a bound that is no whole number", "Write 'integers 0..120', for example.")
+        raise _unclear(text, "has a bound that is not a whole number", "Write 'integers 0..120', for example.")
     corners = (low, high, *absent, (low + high) // 2)
     return Kind(corners, 2 + len(absent), lambda entropy: low + uniform_below(high - low + 1, entropy=entropy))
 
@@ -243,7 +243,7 @@ def _counts(size: int, low: Any, high: Any, step: Any, relation: Relation) -> It
 def _range(words: str, text: str) -> tuple[Any, Any]:
     low, dots, high = words.partition("..")
     if not dots:
-        raise _unclear(text, f"{words!r} is no range", "Write 0..100, for example.")
+        raise _unclear(text, f"{words!r} is not a range", "Write 0..100, for example.")
     ends = _number(low, text), _number(high, text)
     if not ends[0] < ends[1]:
         raise _unclear(text, f"{words} is empty", "Write the lower end first, as in 0..100.")
@@ -256,7 +256,7 @@ def _number(word: str, text: str) -> Any:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise _unclear(text, f"{word!r} is no number", "Write 0..100, for example.")
+        raise _unclear(text, f"{word!r} is not a number", "Write 0..100, for example.")
     return value
 
 

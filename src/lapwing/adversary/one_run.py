@@ -58,17 +58,17 @@ class OneRun(Refutation):
         """The finding in words, with what it does not prove."""
         at = f" at delta = {self.delta:g}" if self.delta else ""
         text = (
-            f"Of {self.canaries} canaries, each in the training data or not by a fair coin, {self.guesses} were "
-            f"guessed and {self.right} of the guesses are right; blind ones are half the time. One row more or less "
-            f"makes a difference of epsilon = {self.epsilon_lower_bound:.3f}{at} at least, with "
-            f"{self.confidence:.10g} confidence."
+            f"A fair coin decided for each of {self.canaries} canaries whether it was in the training data. The attack "
+            f"made {self.guesses} guesses, and {self.right} of them are right. Blind guesses are right half the time. "
+            f"With {self.confidence:.10g} confidence, epsilon is at least {self.epsilon_lower_bound:.3f}{at} for one "
+            "row more or less."
         )
         if self.claimed is not None and self.caught:
             return f"{text} The claim of {self.claimed:.3f} is false."
         said = "" if self.claimed is None else f" That does not contradict the claim of {self.claimed:.3f}."
         return (
-            f"{text}{said} An audit refutes, it never proves: other canaries may show more. However bad a model is, so "
-            f"many canaries cannot show more than {self.ceiling:.1f}."
+            f"{text}{said} An audit can refute a claim but never prove it: other canaries may show more. With this "
+            f"many canaries, no audit can show more than {self.ceiling:.1f}."
         )
 
 

@@ -49,8 +49,8 @@ FEWEST = 48
 LENIENT = 15
 """The error allowed when pairs are compared (times `CAUTION`): a wrong choice costs power, never soundness."""
 INEXACT = (
-    "As mathematics the function was not refuted. What betrays the data is how a computer writes numbers, their lowest "
-    "bits or their type (Mironov, CCS 2012): round to a grid and add whole steps of noise, as lapwing does"
+    "As mathematics the function was not refuted. The lowest bits or the type of its numbers reveal the data (Mironov, "
+    "CCS 2012). Round to a grid and add whole steps of noise, as lapwing does"
 )
 VOID = FAILED, "NoneType with a value missing"
 """How outputs are dressed that are none."""
@@ -113,8 +113,8 @@ class Search:
                 f"{self.function} is not private with {claimed}{at}. On {audit.pair.first!r} and on its neighbour "
                 f"{audit.pair.second!r}: {audit.explain()} (Searched {effort}.)"
             )
-        return f"No violation found up to {claimed}{at} in {effort}. The most telling of them: {audit.explain()}" + (
-            " There was not enough time for all that was wanted." if self.hurried else ""
+        return f"No violation found up to {claimed}{at} in {effort}. The closest one: {audit.explain()}" + (
+            " There was no time for the whole search." if self.hurried else ""
         )
 
     @property

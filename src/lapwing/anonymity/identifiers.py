@@ -117,7 +117,7 @@ def remove(
     named(columns, kinds=list(overrides))
     for name, kind in overrides.items():
         if kind is not None and not isinstance(kind, Kind):
-            raise InvalidParameter("kinds", {name: kind}, "is no kind of identifier", "Write Kind.NAME or None.")
+            raise InvalidParameter("kinds", {name: kind}, "is not a kind of identifier", "Write Kind.NAME or None.")
     kept: Columns = {}
     for name, values in columns.items():
         finding = _finding(name, values, first)

@@ -62,7 +62,7 @@ class Mondrian:
         checks.true_or_false(strict=self.strict)
         checked_names(self.quasi_identifiers)
         if not self.strict and any(isinstance(criterion, CrowdCloseness) for criterion in self.criteria):
-            why = "boxes that look alike become one class, and nobody knows the larger classes around it"
+            why = "equal boxes are merged into one class, so the surrounding classes are not known"
             raise InvalidParameter("criteria", "CrowdCloseness", why, "Write strict=True, or Closeness instead.")
 
     def anonymise(self, table: Any, *, drop: Sequence[str] = ()) -> GeneralisedTable:

@@ -30,7 +30,7 @@ Group = frozenset[int]
 """People by their number, from 0."""
 LARGEST_EXHAUSTION = 1 << 20
 """Assignments of values that are tried one by one, at most."""
-_GIVEN_AWAY = Refused("somebody's value would follow")
+_GIVEN_AWAY = Refused("the answer would reveal somebody's value")
 
 
 def group_of(who: Iterable[int], people: int) -> Group:
@@ -154,7 +154,7 @@ class SumAuditor:
     >>> auditor.ask([0, 1]), auditor.ask([1, 2])
     (5, 7)
     >>> print(auditor.ask([0, 1, 2]))
-    refused: somebody's value would follow
+    refused: the answer would reveal somebody's value
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -188,7 +188,7 @@ class MaxAuditor:
     >>> auditor.ask([0, 1, 2]), auditor.ask([1, 2]), auditor.ask([0, 2])
     (9, 9, 9)
     >>> print(auditor.ask([0, 1]))  # and so it is the third who has 9
-    refused: somebody's value would follow
+    refused: the answer would reveal somebody's value
     """
 
     def __init__(self, values: Sequence[Any], *, simulatable: bool = True) -> None:
@@ -233,7 +233,7 @@ class ExhaustiveAuditor:
 
     >>> auditor = ExhaustiveAuditor([0, 1, 1], domain=(0, 1), simulatable=False)
     >>> auditor.ask([0, 1]), str(auditor.ask([1, 2]))  # one of two; and then two who are equal
-    (1, "refused: somebody's value would follow")
+    (1, "refused: the answer would reveal somebody's value")
     """
 
     _STATISTICS: Mapping[str, Callable[..., NDArray[Any]]] = {"sum": np.sum, "max": np.max}
@@ -243,7 +243,9 @@ class ExhaustiveAuditor:
     ) -> None:
         self._values = np.array(values, np.int64)
         if not set(values) <= set(domain):
-            raise InvalidParameter("domain", list(domain), "does not hold all values", "Write domain=(0, 1), say.")
+            raise InvalidParameter(
+                "domain", list(domain), "does not hold all values", "Write domain=(0, 1), for example."
+            )
         if len(domain) ** len(values) > LARGEST_EXHAUSTION:
             raise InvalidParameter("values", len(values), "people are too many to try all tables", "Pass fewer.")
         self._statistic = self._STATISTICS[checks.one_of(tuple(self._STATISTICS), statistic=statistic)]

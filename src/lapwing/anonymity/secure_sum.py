@@ -54,7 +54,7 @@ class ProtocolFailed(LapwingError):
 
     def __init__(self, party: str, why: str) -> None:
         self.party, self.why = party, why
-        super().__init__(f"{party}: {why}. Nothing was added up; start again when everybody is there.")
+        super().__init__(f"{party}: {why}. Nothing was added up. Start again when all parties are there.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ class SecureSum:
         if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(self.cells):
             raise ProtocolFailed(sender, f"sent something else than {len(self.cells)} numbers")
         if not all(type(value) is int and 0 <= value < self.prime for value in values):
-            raise ProtocolFailed(sender, "sent something that is no number of the field")
+            raise ProtocolFailed(sender, "sent something that is not a number of the field")
 
     def reveal(self, sums: Mapping[int, Sequence[int]]) -> dict[str, int]:
         """The analyst's part: the totals, from the sums of enough servers by their number (from 1)."""

@@ -55,10 +55,13 @@ class Share:
 
     def __post_init__(self) -> None:
         if not (1 <= self.party <= self.scheme.parties and 0 <= self.value < self.scheme.prime):
-            raise InvalidParameter("party", self.party, "this is no share of the scheme", "Use shares as they came.")
+            raise InvalidParameter("party", self.party, "this is not a share of the scheme", "Use shares as they came.")
         if self.limit > self.scheme.prime // 2:
             raise InvalidParameter(
-                "limit", self.limit, "the result might not fit into the field", "Use a larger prime, 2**127 - 1 say."
+                "limit",
+                self.limit,
+                "the result might not fit into the field",
+                "Use a larger prime, for example 2**127 - 1.",
             )
 
     def __repr__(self) -> str:
@@ -67,7 +70,7 @@ class Share:
     def __add__(self, other: Share) -> Share:
         if (self.scheme, self.party) != (other.scheme, other.party):
             raise InvalidParameter(
-                "other", other, "is of another party or another scheme", "A party adds shares of its own."
+                "other", other, "is of another party or another scheme", "A party can only add its own shares."
             )
         value = (self.value + other.value) % self.scheme.prime
         return replace(self, value=value, limit=self.limit + other.limit)

@@ -20,36 +20,43 @@ from lapwing.cli.progress import waiting
 if TYPE_CHECKING:
     from lapwing.adversary.attacks import Conclusion, Contest, Score
 
-app = typer.Typer(no_args_is_help=True, help="Attacks that work, and what stops them.", pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Run known attacks on weak methods, and see what stops them.",
+    pretty_exceptions_enable=False,
+)
 _BAR = 24
 
 
 @app.command("list")
 def show() -> None:
-    """What there is to run."""
+    """List all attacks."""
     from lapwing.adversary.attacks import ATTACKS
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, style in (("name", "adversary"), ("what happens", ""), ("what is guessed", "")):
+    for heading, style in (("name", "adversary"), ("what happens", ""), ("what the attacker guesses", "")):
         table.add_column(heading, style=style, overflow="fold")
     for attack in ATTACKS.values():
         table.add_row(attack.name, attack.title, attack.secret)
     theme.console().print(table)
-    theme.console().print("lapwing attack run linkage runs one, and tells what it breaks.", style="quiet")
+    theme.console().print("Run one: lapwing attack run linkage", style="quiet")
 
 
 @app.command()
 def run(
     names: Annotated[list[str], typer.Argument(help="Which attacks, or 'all'.")],
-    rounds: Annotated[int | None, typer.Option(help="How often each method is attacked.")] = None,
-    epsilon: Annotated[list[float] | None, typer.Option(help="Guarantees to try: --epsilon 0.5 --epsilon 2.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed shows the same contest.")] = 0,
+    rounds: Annotated[int | None, typer.Option(help="How many times each method is attacked.")] = None,
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option(help="Epsilon of the private answer. Can be repeated: --epsilon 0.5 --epsilon 2."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed. The same seed gives the same result.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Also write a picture and its numbers (CSV) into this folder.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers instead of the story.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON instead of text.")] = False,
 ) -> None:
-    """Attack the weak method, then the private answer to the same question, and compare with the bound."""
+    """Attack a weak method, then the private answer to the same question, and compare both with the bound."""
     from lapwing.adversary.attacks import ATTACKS, attack
     from lapwing.adversary.attacks.attack import repeatable
 
@@ -78,8 +85,8 @@ def _story(contest: Contest, conclusions: Sequence[Conclusion]) -> RenderableTyp
         Padding(_table(contest), (1, 0, 0, 0)),
         *_chance(contest),
         Text(f"{attack.lesson}\n"),
-        Text(f"The private answer: {attack.answer}; {attack.promise}.", style="quiet"),
-        Text(f"After: {attack.source}.", style="quiet"),
+        Text(f"The private answer: {attack.answer}. The guarantee: {attack.promise}.", style="quiet"),
+        Text(f"Source: {attack.source}.", style="quiet"),
     )
 
 
@@ -115,12 +122,12 @@ def _chance(contest: Contest) -> list[Text]:
     if not above:
         return []
     most = max(above, key=lambda score: score.success - (score.bound or 0))
-    why = f"{most.rounds:,} rounds are few: at ε = {most.epsilon:g} the true share lies between {most.low:.1%} and "
-    why += f"{most.high:.1%} (99.9% confidence). More --rounds come closer."
+    why = f"With {most.rounds:,} rounds, at ε = {most.epsilon:g} the true share lies between {most.low:.1%} and "
+    why += f"{most.high:.1%} (99.9% confidence). Use more --rounds for a narrower range."
     said = (
-        "More than “at most” is within chance."
+        "A share above “at most” is still within chance here."
         if contest.holds
-        else "More than “at most”, beyond chance: a mistake of ours."
+        else "A share above “at most” is not chance: this is a bug in Lapwing."
     )
     return [Text(f"{said} {why}\n", style="quiet" if contest.holds else "adversary")]
 

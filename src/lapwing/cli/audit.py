@@ -1,6 +1,6 @@
-"""The auditor at work: on somebody's function, or on everything we have.
+"""`lapwing audit`: audit a function, or all mechanisms of Lapwing.
 
-Of ours, broken controls must be caught and real mechanisms must not be.
+Controls that are broken on purpose must be caught, and real mechanisms must not.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def load(target: str) -> Any:
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
         hint = "Write the module and the function: lapwing audit exercise:noisy_sum, or folder/exercise.py:noisy_sum."
-        raise InvalidParameter("target", target, "names no function", hint)
+        raise InvalidParameter("target", target, "is not the name of a function", hint)
     path = Path(place)
     if path.suffix == ".py" and not path.is_file():
-        raise InvalidParameter("target", target, f"there is no file {place}", "Look for a slip in its name.")
+        raise InvalidParameter("target", target, f"there is no file {place}", "Check the spelling.")
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:
         value: Any = _module(place, path)
@@ -66,7 +66,7 @@ def _module(place: str, path: Path) -> Any:
         return importlib.import_module(place)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ImportError("it is no Python file")
+        raise ImportError("this is not a Python file")
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -115,7 +115,7 @@ def _report(result: Search, target: str, screen: Console) -> None:
     for sentence in _meaning(result):
         screen.print(Text(sentence), soft_wrap=False)
     effort = f"{len(result.tried)} pairs of neighbours, {result.releases:,} releases"
-    effort += ", fewer than wanted so as to keep to --seconds" if result.hurried else ""
+    effort += ", fewer than wanted because of the limit --seconds" if result.hurried else ""
     screen.print(Text(f"Inputs: {result.domain}, {seen.pair.relation}. Tried {effort}.", style="quiet"))
 
 
@@ -145,14 +145,14 @@ def _meaning(result: Search) -> list[str]:
     seen, claimed = result.audit, result.audit.claimed or 0.0
     if not result.caught:
         text = (
-            "This refutes nothing, and it proves nothing: another pair or another event may show more. However bad a "
-            f"function is, this many releases show at most ε = {seen.ceiling:.1f}."
+            "This is no proof of privacy: another pair of inputs or another event may show more. With this many "
+            f"releases, an audit can show at most ε = {seen.ceiling:.1f}, however bad the function is."
         )
         return [f"{text} So passing at ε = {claimed:g} says little." if claimed > seen.ceiling else text]
     factor = f"{math.exp(seen.epsilon_lower_bound):,.3g}"
     text = (
-        f"Whoever sees this event can multiply the odds that the input is {_likelier(seen)} by at least {factor}; "
-        f"ε = {claimed:g} allows {math.exp(min(claimed, 700)):,.3g}."
+        f"If this event happens, the odds that the input is {_likelier(seen)} grow at least {factor} times. "
+        f"ε = {claimed:g} allows {math.exp(min(claimed, 700)):,.3g} times."
     )
     return [text, f"{INEXACT}."] if result.bits else [text]
 
@@ -198,16 +198,27 @@ def show(console: Console, samples: int) -> bool:
             )
 
         broken, real = [run(control) for control in controls], [run(witness) for witness in witnesses]
-    console.print(_table("Broken on purpose: each claims ε = 1", [c.name for c in controls], broken, should_catch=True))
     console.print(
-        _table("Real mechanisms on their worst neighbours", [str(w) for w in witnesses], real, should_catch=False)
+        _table(
+            "Broken on purpose (each claims ε = 1)",
+            [c.name for c in controls],
+            broken,
+            should_catch=True,
+        )
+    )
+    console.print(
+        _table(
+            "Real mechanisms on their worst pair of neighbours", [str(w) for w in witnesses], real, should_catch=False
+        )
     )
     missed, accused = sum(not result.caught for result in broken), sum(result.caught for result in real)
     console.print(
         f"{len(broken) - missed} of {len(broken)} broken ones caught, {accused} of {len(real)} real ones accused."
     )
     if missed:
-        console.print("An audit shows less than ln(samples): ask for more of them to catch the rest.", style="quiet")
+        console.print(
+            "An audit cannot show an epsilon above ln(samples). More --samples may catch the rest.", style="quiet"
+        )
     return missed == accused == 0
 
 

@@ -1,4 +1,4 @@
-"""`lapwing collect …`: ask many devices one question, so that nobody on the way learns more than was promised."""
+"""`lapwing collect …`: ask many devices one question with local differential privacy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SMALLEST_ERROR, PEOPLE = 1e-12, 8_000_000_000
 app = typer.Typer(
-    no_args_is_help=True, help="Collect randomised answers from many devices: new, check, quote, open, serve, results."
+    no_args_is_help=True, help="Collect randomised answers from many devices (local differential privacy)."
 )
 
 Folder = Annotated[Path, typer.Argument(help="The folder of the collection.", show_default=False)]
@@ -53,7 +53,7 @@ def _fragments(written: str | None, shufflers: int) -> dict[str, Any] | None:
         why = f"must be 1 to {MOST_SHUFFLERS}"
         raise InvalidParameter("shufflers", shufflers, why, "Write --shufflers 3.")
     if written is None and shufflers > 1:
-        why = "are several, which only fragments can use"
+        why = "several shufflers are for fragments only"
         raise InvalidParameter("shufflers", shufflers, why, "Write --fragments 3 or --fragments attribute as well.")
     if written is None or written == "attribute":
         return None if written is None else {"by": "attribute"}
@@ -69,30 +69,41 @@ def new(
     question: Annotated[str, typer.Option(help="What devices are asked.")],
     answers: Annotated[str, typer.Option(help="The possible answers, separated by commas.")] = "",
     strings: Annotated[
-        int | None, typer.Option(help="Instead of a list: collect strings of up to so many bytes.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Instead of a list: collect strings. The number is the largest length in bytes.", show_default=False
+        ),
     ] = None,
-    threshold: Annotated[int, typer.Option(help="So many devices must send a string before it opens.")] = 20,
+    threshold: Annotated[
+        int, typer.Option(help="How many devices must send the same string before it can be read.")
+    ] = 20,
     randomness: Annotated[
-        str, typer.Option(help="Who makes guessing strings slow: issuer, or none if nobody can guess them.")
+        str, typer.Option(help="Who slows down guessing of strings: issuer, or none if nobody can guess them.")
     ] = "issuer",
-    epsilon: Annotated[str, typer.Option(help="The privacy loss of one report; of a string there is none.")] = "1",
-    host: Annotated[str, typer.Option(help="How devices reach this machine, such as 192.168.1.20.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The first of the ports that the parties use, one after another.")] = 8101,
+    epsilon: Annotated[str, typer.Option(help="The privacy loss (epsilon) of one report. Strings have none.")] = "1",
+    host: Annotated[
+        str, typer.Option(help="Address at which devices reach this machine, such as 192.168.1.20.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The first port. The parties use this port and the following ones.")] = 8101,
     batch: Annotated[int, typer.Option(help="How many reports a batch needs before anything is published.")] = 100,
     transport: Annotated[
         str | None,
         typer.Option(
-            help="direct, shuffled or blinded; for strings always blinded.",
+            help="direct, shuffled or blinded. Strings are always blinded.",
             show_default="direct; shuffled with fragments",
         ),
     ] = None,
     fragments: Annotated[
         str | None,
-        typer.Option(help="Send each answer in pieces: a number of reports, such as 3, or attribute (every bit)."),
+        typer.Option(
+            help="Send each answer in pieces: a number of reports, such as 3, or attribute (one piece per bit)."
+        ),
     ] = None,
-    shufflers: Annotated[int, typer.Option(help="Among how many shufflers coins choose for each piece.")] = 1,
+    shufflers: Annotated[
+        int, typer.Option(help="How many shufflers there are. Each piece goes through one of them, chosen at random.")
+    ] = 1,
 ) -> None:
-    """Begin a collection: a draft to edit, and the key that will sign it."""
+    """Start a collection: write a draft to edit, and the key that will sign it."""
     with readable_errors():
         listed = [answer.strip() for answer in answers.split(",") if answer.strip()]
         workspace = _workspace(folder)
@@ -121,14 +132,14 @@ def _strings(answers: list[str], length: int | None, threshold: int, randomness:
     from lapwing.errors import InvalidParameter
 
     if bool(answers) == (length is not None):
-        why = "must be a list, or strings that nobody can list"
+        why = "must be a list of answers, or strings"
         raise InvalidParameter("answers", ", ".join(answers), why, 'Write --answers "bus, bike", or --strings 32.')
     return None if length is None else StringProtocol(threshold=threshold, length=length, randomness=randomness)
 
 
 @app.command()
 def check(folder: Folder) -> None:
-    """List everything that is wrong with the draft; exit code 2 if anything is."""
+    """List the mistakes in the draft (exit code 2 if there are any)."""
     with readable_errors():
         if _problems(_workspace(folder)):
             raise typer.Exit(2)
@@ -148,7 +159,7 @@ def quote(
     devices: Annotated[int, typer.Option(help="How many devices you expect.")] = 10_000,
     error: Annotated[float | None, typer.Option(help="The error you want, such as 0.02 for 2 points.")] = None,
 ) -> None:
-    """What each party could learn, and how good the estimates will be. Nothing is sent."""
+    """Show what each party could learn, and how accurate the estimates will be. Nothing is sent."""
     from lapwing.collect.quotes import quote as quoted
 
     with readable_errors():
@@ -164,9 +175,9 @@ def quote(
             enough = "" if result.smallest < PEOPLE else ", which is more than there are people"
             screen.print(f"For the error you want, about {result.smallest:,} devices are needed{enough}.")
         elif error is not None:
-            screen.print("How many devices a wanted error takes cannot be said: it depends on what people answer.")
+            screen.print("The number of devices for a wanted error is not known: it depends on the answers.")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("who", "can learn", "what protects people from them"):
+        for name in ("who", "can learn", "what protects people from this party"):
             table.add_column(name)
         for promise in result.promises:
             table.add_row(Text(promise.party, style="bold"), Text(promise.learns), Text(promise.guarantee))
@@ -177,7 +188,7 @@ def _wanted(error: float | None) -> float | None:
     from lapwing.errors import InvalidParameter
 
     if error is not None and not SMALLEST_ERROR <= error < float("inf"):
-        why = "is no error that any number of devices reaches" if error > 0 else "must be a number above 0"
+        why = "is an error that no number of devices can reach" if error > 0 else "must be a number above 0"
         raise InvalidParameter("error", error, why, "Write 0.02 for 2 percentage points, for example.")
     return error
 
@@ -216,7 +227,7 @@ def open(folder: Folder) -> None:
         first = example(collection)
         if first is not None:
             code = " --code CODE" if collection.admission == "codes" else ""
-            screen.print("Then send a first answer, and see how the parties are:")
+            screen.print("Then send a first answer, and check the parties:")
             screen.print(Text(f"  lapwing collect answer {folder} {shlex.quote(first)}{code}"))
             screen.print(Text(f"  lapwing collect status {folder}"))
 
@@ -232,10 +243,10 @@ def serve(
     folder: Folder,
     host: Annotated[
         str | None,
-        typer.Option(help="Address to listen on. Default: as in collection.yaml, which is what devices use."),
+        typer.Option(help="Address to listen on. Default: the address in collection.yaml, which devices use."),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(help="Port to listen on. Default: as in collection.yaml, which is what devices use.")
+        int | None, typer.Option(help="Port to listen on. Default: the port in collection.yaml, which devices use.")
     ] = None,
     seal_after: Annotated[
         float, typer.Option(help="Maximum seconds that a report waits at the ingestor before it is sealed.")
@@ -248,9 +259,13 @@ def serve(
     spark: Annotated[
         str | None, typer.Option(help="The master of a Spark cluster that counts for the aggregator: spark://host:7077")
     ] = None,
-    shared: Annotated[Path | None, typer.Option(help="A folder that all machines of the cluster see.")] = None,
+    shared: Annotated[Path | None, typer.Option(help="A folder that all machines of the cluster can read.")] = None,
     oblivious: Annotated[
-        bool, typer.Option("--oblivious", help="A shuffler whose disk is watched, or whose memory is small.")
+        bool,
+        typer.Option(
+            "--oblivious",
+            help="Shuffle without revealing the order through disk access. Also for shufflers with little memory.",
+        ),
     ] = False,
 ) -> None:
     """Run one party of a collection."""
@@ -285,14 +300,14 @@ def _counting(spark: str | None, shared: Path | None) -> Counting:
 
 @app.command()
 def codes(folder: Folder, count: Annotated[int, typer.Argument(help="How many.", show_default=False)]) -> None:
-    """Make admission codes to give to people. They are shown only once: the issuer keeps hashes."""
+    """Make admission codes for people. The codes are shown only once, because the issuer keeps only their hashes."""
     from lapwing.errors import InvalidParameter
 
     with readable_errors():
         workspace = _workspace(folder)
         admission = workspace.collection().admission
         if admission != "codes":
-            why = "asks nobody for a code, so codes would be of no use"
+            why = "does not ask for codes"
             raise InvalidParameter("admission", admission, why, "Write admission: codes in the draft, and open it.")
         for code in workspace.issuer().new_codes(count):
             typer.echo(code)
@@ -304,10 +319,10 @@ def answer(
         Path, typer.Argument(help="The folder of the collection, or its collection.yaml.", show_default=False)
     ],
     text: Annotated[str, typer.Argument(metavar="ANSWER", help="One of its answers.", show_default=False)],
-    devices: Annotated[int, typer.Option(help="How many devices answer so, one report each.", min=1)] = 1,
-    code: Annotated[str | None, typer.Option(help="An admission code, where one is needed.")] = None,
+    devices: Annotated[int, typer.Option(help="How many devices send this answer, with one report each.", min=1)] = 1,
+    code: Annotated[str | None, typer.Option(help="An admission code, if the collection asks for one.")] = None,
 ) -> None:
-    """Send an answer at once, to try a collection out.
+    """Send an answer now, to try out a collection.
 
     A device of a person sends at a random time, and counts what it spends: lapwing.collect.Participant.
     """
@@ -319,7 +334,7 @@ def answer(
 
 @app.command()
 def status(folder: Folder) -> None:
-    """Ask every party how it is."""
+    """Show the state of every party."""
     from lapwing.cli.collect_state import state_of
 
     with readable_errors():
@@ -333,12 +348,12 @@ def status(folder: Folder) -> None:
 def results(
     folder: Folder,
     form: Annotated[str, typer.Option("--format", help="table, csv, json or parquet.")] = "table",
-    output: Annotated[Path | None, typer.Option(help="The file to write, instead of the screen.")] = None,
-    version: Annotated[int | None, typer.Option(help="An earlier version of the collection.")] = None,
-    all_versions: Annotated[bool, typer.Option("--all-versions", help="Every version, each by itself.")] = False,
-    watch: Annotated[bool, typer.Option(help="Show them again whenever a batch is published.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None,
+    version: Annotated[int | None, typer.Option(help="Show an earlier version of the collection.")] = None,
+    all_versions: Annotated[bool, typer.Option("--all-versions", help="Show every version separately.")] = False,
+    watch: Annotated[bool, typer.Option(help="Show the results again whenever a batch is published.")] = False,
 ) -> None:
-    """The estimates of all published batches together, with 95 % intervals."""
+    """Show the estimates of all published batches together, with 95 % intervals."""
     with readable_errors():
         workspace, shown = _workspace(folder), None
         while True:
@@ -384,7 +399,7 @@ def _show(data: bytes, output: Path | None) -> None:
 
 @app.command()
 def close(folder: Folder) -> None:
-    """End a collection: no more reports are taken. An incomplete batch is never published."""
+    """Close a collection. It takes no more reports, and an incomplete batch is never published."""
     with readable_errors():
         since = _workspace(folder).close()
         here = "the ingestor of this folder takes no more reports; results stay"
@@ -400,9 +415,11 @@ def demo(
     fragments: Annotated[
         bool, typer.Option("--fragments", help="Devices send answers in pieces, each through one of two shufflers.")
     ] = False,
-    stay: Annotated[bool, typer.Option("--stay", help="Let the parties run on until Ctrl-C, to watch them.")] = False,
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Keep the parties running until Ctrl-C, so that you can watch them.")
+    ] = False,
 ) -> None:
-    """Every party as a process of its own on this machine, and thousands of devices that answer over HTTP."""
+    """Run a whole collection on this machine: a process for each party, and thousands of devices that answer."""
     from lapwing.cli.collect_demo import show
     from lapwing.errors import InvalidParameter
 

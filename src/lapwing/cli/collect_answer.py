@@ -1,4 +1,4 @@
-"""Answers to a collection from the command line: a device for each of them, which sends at once and is gone then."""
+"""Answers to a collection from the command line: each comes from its own device, which sends at once."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def answer(screen: Console, source: Path, text: str, devices: int, code: str | N
         hint = f"Is the collection closed? See: lapwing collect status {source}"
         raise InvalidParameter("answers", devices, why, hint)
     reports = f"{devices:,} reports were" if devices > 1 else "One report was"
-    each = " Every device had a token and coins of its own." if devices > 1 else ""
+    each = " Every device used its own token and its own random numbers." if devices > 1 else ""
     least = collection.smallest_batch
     screen.print(
         Text.assemble(("✓ ", "private"), f"{reports} randomised here, sealed, and stored by the ingestor.{each}")
     )
     screen.print(
-        "It passes them on within ten minutes, or as soon as `serve ingestor --seal-after` says. Estimates appear when "
-        f"{least:,} reports have come: see `lapwing collect results`."
+        "The ingestor passes them on within ten minutes, or after the time of `serve ingestor --seal-after`. Estimates "
+        f"appear after {least:,} reports: see `lapwing collect results`."
     )
     if code is not None:
         screen.print("This used up tokens of the code. Another device cannot use it before the next epoch.")
@@ -69,10 +69,10 @@ def _check_open(collection: Collection) -> None:
 
 def _check_admission(collection: Collection, code: str | None) -> None:
     if collection.admission == "sign-in":
-        why = "lets in people who sign in, which a command line cannot"
+        why = "needs people to sign in, which a command line cannot do"
         raise InvalidParameter("collection", collection.name, why, "Open the page to take part: lapwing serve.")
     if collection.admission == "codes" and code is None:
-        why = "is missing: this collection lets in whoever has one"
+        why = "is missing: this collection asks for an admission code"
         raise InvalidParameter("code", None, why, "Make one with `lapwing collect codes FOLDER 1`, and write --code.")
 
 

@@ -1,4 +1,4 @@
-"""How a collection is: what its parties say, whether it is closed, and what to bear in mind about its results."""
+"""The state of a collection: its parties, whether it is closed, and notes about its results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _asked(collection: Collection, party: str) -> tuple[str, datetime | None]:
     except OSError:
         return "does not answer", None
     except (ValueError, KeyError, TypeError):
-        return "answers, but is no server of a collection", None
+        return "answers, but is not a server of a collection", None
 
 
 def _state(collection: Collection, party: str, health: dict[str, Any]) -> str:

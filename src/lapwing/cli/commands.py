@@ -1,4 +1,4 @@
-"""The commands: thin, each hands over to the library and shows what comes back."""
+"""The commands. Each calls the library and shows the result."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command()
 def demo(
-    epsilon: Annotated[float, typer.Option(help="The whole budget, shared by all questions.")] = 1.0,
-    svg: Annotated[Path | None, typer.Option(help="Also save what is shown as a picture.")] = None,
+    epsilon: Annotated[float, typer.Option(help="The privacy budget (epsilon) of all questions together.")] = 1.0,
+    svg: Annotated[Path | None, typer.Option(help="Also save the output as a picture.")] = None,
 ) -> None:
-    """A private analysis of a bundled synthetic data set, private beside exact."""
+    """Analyse a bundled synthetic data set, and show private and exact answers side by side."""
     from lapwing.cli.demo import show
 
     screen = theme.console(record=svg is not None, width=80 if svg else None)
@@ -58,13 +58,13 @@ def demo(
 
 @app.command()
 def explain(
-    epsilon: Annotated[float, typer.Argument(help="The epsilon to put into words.")],
+    epsilon: Annotated[float, typer.Argument(help="The epsilon to explain.")],
     delta: Annotated[float, typer.Option(help="The delta beside it.")] = 0.0,
-    prior: Annotated[float, typer.Option(help="The chance somebody gives a statement beforehand.")] = 0.5,
-    relation: Annotated[str, typer.Option(help="add_remove or replace.")] = "add_remove",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the data instead of the text.")] = False,
+    prior: Annotated[float, typer.Option(help="How sure the attacker was before, as a probability.")] = 0.5,
+    relation: Annotated[str, typer.Option(help="Neighbouring tables: add_remove or replace.")] = "add_remove",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Put a guarantee into words: odds, beliefs, and what the best test could find."""
+    """Explain an epsilon in plain words: what an attacker could learn about one person."""
     from lapwing.privacy import ApproxDP, PureDP
     from lapwing.privacy.neighbours import as_relation
 
@@ -83,25 +83,32 @@ def explain(
 @app.command()
 def audit(
     target: Annotated[
-        str | None, typer.Argument(help="A function: module:name or file.py:name. Without it, all we have is audited.")
+        str | None,
+        typer.Argument(help="The function to audit: module:name or file.py:name. Default: all mechanisms of Lapwing."),
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="What the function claims.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The epsilon that the function claims.")] = None,
     delta: Annotated[float, typer.Option(help="The delta beside it.")] = 0.0,
-    relation: Annotated[str | None, typer.Option(help="Neighbours: add_remove or replace.")] = None,
+    relation: Annotated[str | None, typer.Option(help="Neighbouring tables: add_remove or replace.")] = None,
     domain: Annotated[
-        str, typer.Option(help="What the function takes, such as 'integers 0..120', or module:function yielding pairs.")
+        str,
+        typer.Option(
+            help="The inputs of the function, such as 'integers 0..120', or a module:function that yields pairs."
+        ),
     ] = "numbers 0..1",
-    length: Annotated[int, typer.Option(help="The most people in a list.")] = 10,
+    length: Annotated[int, typer.Option(help="The largest number of people in an input.")] = 10,
     samples: Annotated[
-        int, typer.Option(help="Releases on each of two neighbours; no audit shows more than ln of it.")
+        int,
+        typer.Option(
+            help="Releases for each of the two neighbours. An audit cannot show an epsilon above ln(samples)."
+        ),
     ] = 20_000,
-    seconds: Annotated[float, typer.Option(help="After this time there are fewer releases.")] = 60.0,
-    confidence: Annotated[float, typer.Option(help="How sure a refutation is.")] = 0.999,
-    bits: Annotated[bool, typer.Option(help="Look at the lowest bits of floats, too.")] = True,
-    seed: Annotated[int | None, typer.Option(help="Repeat a search exactly.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the data instead of the text.")] = False,
+    seconds: Annotated[float, typer.Option(help="Time limit. Slow functions are audited with fewer releases.")] = 60.0,
+    confidence: Annotated[float, typer.Option(help="Confidence of a counter-example.")] = 0.999,
+    bits: Annotated[bool, typer.Option(help="Also look at the lowest bits of floats.")] = True,
+    seed: Annotated[int | None, typer.Option(help="Seed of the search, to repeat it exactly.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Search for a counter-example to a function's claim (exit code 1 if there is one), or audit all we have."""
+    """Search for a counter-example to the privacy claim of a function (exit code 1 if one is found)."""
     from lapwing.cli import audit as auditing
 
     with theme.readable_errors():
@@ -118,13 +125,17 @@ def audit(
 @app.command("secure-sum")
 def secure_sum(
     companies: Annotated[int, typer.Option(help="How many companies take part, 3 to 100.")] = 5,
-    servers: Annotated[int, typer.Option(help="How many servers add up.")] = 2,
-    threshold: Annotated[int | None, typer.Option(help="How many servers suffice; all of them if not given.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Make the totals private, for every employee.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds until whoever is missing is given up.")] = 30,
-    silent: Annotated[str | None, typer.Option(help="A party that sends nothing, 'company 2' say.")] = None,
+    servers: Annotated[int, typer.Option(help="How many servers add up the shares.")] = 2,
+    threshold: Annotated[
+        int | None, typer.Option(help="How many servers are enough to read the totals. Default: all of them.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Add noise, so that the totals protect every employee (differential privacy).")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for a party that does not answer.")] = 30,
+    silent: Annotated[str | None, typer.Option(help="A party that sends nothing, for example 'company 2'.")] = None,
 ) -> None:
-    """The Boston wage study: totals over companies, although nobody sees any company's numbers."""
+    """Demonstrate secure sums: the Boston wage study adds up salaries, and nobody sees a company's numbers."""
     from lapwing.cli.secure_sum import play
 
     with theme.readable_errors():

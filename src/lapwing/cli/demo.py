@@ -77,7 +77,7 @@ def _answers(people: dict[str, list[Any]], share: Fraction) -> list[Answer]:
 
 def _title() -> Panel:
     text = Text.assemble(
-        "Three thousand patients of a clinic that does not exist, five questions.\n",
+        "Five questions about 3,000 patients of an invented clinic.\n",
         ("exact", "exact"), (" stays in the clinic · ", "quiet"),
         ("private", "private"), (" may be published · ", "quiet"),
         ("±", "noise"), (" with 95 % confidence", "quiet"),

@@ -1,4 +1,4 @@
-"""`lapwing experiment`: the figures of the literature, one command each."""
+"""`lapwing experiment`: reproduce figures of published papers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rich.table import Table
 from lapwing.cli import theme
 from lapwing.cli.progress import waiting
 
-app = typer.Typer(no_args_is_help=True, help="Reproduce the figures of the literature.", pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, help="Reproduce figures of published papers.", pretty_exceptions_enable=False)
 
 
 @app.command("list")
 def show() -> None:
-    """What there is to run."""
+    """List all experiments."""
     from lapwing.experiments import EXPERIMENTS
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -31,12 +31,10 @@ def show() -> None:
 @app.command()
 def run(
     names: Annotated[list[str], typer.Argument(help="Which experiments, or 'all'.")],
-    out: Annotated[Path, typer.Option(help="Where the picture, the CSV and the page are written.")] = Path(
-        "experiments"
-    ),
-    full: Annotated[bool, typer.Option(help="Many more people: takes minutes.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the picture, the CSV and the page.")] = Path("experiments"),
+    full: Annotated[bool, typer.Option(help="Simulate many more people. This takes minutes.")] = False,
 ) -> None:
-    """Compute, draw, and say what one sees."""
+    """Run experiments: compute, draw, and describe the result."""
     from lapwing.experiments import EXPERIMENTS, named
 
     screen = theme.console(stderr=True)

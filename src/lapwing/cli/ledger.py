@@ -1,4 +1,4 @@
-"""`lapwing ledger …`: look at a budget, check it, take it along."""
+"""`lapwing ledger …`: show, verify and export a privacy budget."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from lapwing.privacy import Ledger
 
 app = typer.Typer(
-    no_args_is_help=True, help="Show, verify or export a ledger of spent budgets; look at failures and reopen."
+    no_args_is_help=True, help="Look after a ledger of privacy budgets: show, verify, export, failures, reopen."
 )
 
-Place = Annotated[str, typer.Argument(metavar="LEDGER", help="Its file, or postgresql://…", show_default=False)]
-Anchor = Annotated[Path | None, typer.Option(help="The anchor file kept elsewhere, if there is one.")]
+Place = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="The ledger: a file, or postgresql://…", show_default=False)
+]
+Anchor = Annotated[Path | None, typer.Option(help="The anchor file of this ledger, kept elsewhere.")]
 
 
-Failures = Annotated[Path | None, typer.Option(help="The file with what engines said, if it is not beside the ledger.")]
+Failures = Annotated[
+    Path | None, typer.Option(help="The file with the error messages, if it is not beside the ledger.")
+]
 
 
 def _opened(path: str, anchor: Path | None, failures: Path | None = None) -> Ledger:
@@ -36,7 +40,7 @@ def _opened(path: str, anchor: Path | None, failures: Path | None = None) -> Led
 
 @app.command()
 def show(path: Place, anchor: Anchor = None) -> None:
-    """What was spent and what remains, by data set, unit, and analyst with an allowance of their own."""
+    """Show the spent and the remaining budget by data set and unit, and by analyst where one has an allowance."""
     with readable_errors():
         ledger = _opened(path, anchor)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -84,17 +88,17 @@ def _stopped(ledger: Ledger, dataset: str) -> list[Text]:
 @app.command()
 def failures(
     path: Place,
-    dataset: Annotated[str | None, typer.Argument(help="One data set; all if left out.", show_default=False)] = None,
+    dataset: Annotated[str | None, typer.Argument(help="One data set. Default: all.", show_default=False)] = None,
     anchor: Anchor = None,
     failures: Failures = None,
 ) -> None:
-    """What engines said when questions failed. For the owner of the data alone: it may quote a record."""
+    """Show the error messages of failed questions. For the owner of the data only: a message may quote a record."""
     with readable_errors():
         ledger = _opened(path, anchor, failures)
         names = ledger.datasets() if dataset is None else [dataset]
         shown = [_report(ledger, name) for name in names]
         if not any(shown):
-            console().print("[private]✓[/] no question failed since the last reopening")
+            console().print("[private]✓[/] no question has failed since the last reopening")
 
 
 @app.command()
@@ -103,16 +107,16 @@ def reopen(
     dataset: Annotated[str, typer.Argument(help="The data set to open again.", show_default=False)],
     anchor: Anchor = None,
     failures: Failures = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether you have looked.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Let questions to a data set pass again, once you have looked at what failed."""
+    """Reopen a data set that was closed by a failure. Look at the failures first."""
     with readable_errors():
         ledger = _opened(path, anchor, failures)
         if not _report(ledger, dataset):
-            console().print(f"[private]✓[/] {dataset} is open: no question failed since the last reopening")
+            console().print(f"[private]✓[/] {dataset} is open: no question has failed since the last reopening")
             return
         if not yes:
-            typer.confirm("Each failure may have told about one row. Open the data set again?", abort=True)
+            typer.confirm("Each failure may have revealed something about one row. Reopen the data set?", abort=True)
         ledger.reopen(dataset)
         console().print(f"[private]✓[/] {dataset} is open again")
 
@@ -133,7 +137,7 @@ def _report(ledger: Ledger, dataset: str) -> int:
 
 @app.command()
 def verify(path: Place, anchor: Anchor = None) -> None:
-    """Check every entry, total and release; exit code 2 if anything was changed."""
+    """Check every entry, total and release (exit code 2 if anything was changed)."""
     with readable_errors():
         count = len(_opened(path, anchor).entries())
         console().print(f"[private]✓[/] {count} entries, none changed" + ("" if anchor else " (no anchor given)"))
@@ -141,15 +145,20 @@ def verify(path: Place, anchor: Anchor = None) -> None:
 
 @app.command()
 def export(path: Place, anchor: Anchor = None) -> None:
-    """The journal as JSON, one entry a line."""
+    """Print the journal as JSON, one entry per line."""
     with readable_errors():
         for entry in _opened(path, anchor).entries():
             typer.echo(json.dumps({"number": entry.number, "act": entry.act, **entry.body, "hash": entry.hash}))
 
 
 @app.command()
-def anchor(path: Place, anchor: Annotated[Path, typer.Argument(help="The file to write, kept elsewhere.")]) -> None:
-    """Start an anchor for a ledger that has none; pass it as --anchor from then on."""
+def anchor(
+    path: Place,
+    anchor: Annotated[Path, typer.Argument(help="The anchor file to write. Keep it on another disk or machine.")],
+) -> None:
+    """Write an anchor, which detects an old copy of the ledger. Pass it as --anchor from then on."""
     with readable_errors():
         _opened(path, None).start_anchor(anchor)
-        console().print("[private]✓[/] an old copy put back in place of this ledger will be found")
+        console().print(
+            "[private]✓[/] the anchor is written. An old copy put in place of this ledger will now be detected"
+        )

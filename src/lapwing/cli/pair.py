@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Two servers answer questions about rows that neither sees: new, key, serve, upload, ask, status, demo.",
+    help="Two servers answer questions about rows that neither of them can read.",
 )
 
 Folder = Annotated[Path, typer.Argument(help="The folder of the pair.", show_default=False)]
@@ -35,29 +35,43 @@ File = Annotated[Path, typer.Argument(help="pair.yaml, or the folder it is in.",
 @app.command()
 def new(
     folder: Folder,
-    columns: Annotated[Path, typer.Option(help="YAML: every column with its values, bounds or bins.")],
-    owners: Annotated[int | None, typer.Option(help="Make codes for so many owners.", show_default=False)] = None,
-    codes: Annotated[
-        Path | None, typer.Option(help="Instead: a file with a code for each owner, one a line.", show_default=False)
+    columns: Annotated[Path, typer.Option(help="YAML file that lists every column with its values, bounds or bins.")],
+    owners: Annotated[
+        int | None, typer.Option(help="How many owners there are. Each gets a code.", show_default=False)
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="What all answers together may cost each person.")] = 3.0,
+    codes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of --owners: a file with one code per line, one for each owner.", show_default=False
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option(help="The privacy budget (epsilon) of all answers together, for each person.")
+    ] = 3.0,
     name: Annotated[
         str | None, typer.Option(help="Name of the table in a SELECT.", show_default="as the folder")
     ] = None,
     unit: Annotated[str, typer.Option(help="What one row is about.")] = "person",
-    relation: Annotated[str, typer.Option(help="replace; or add_remove: also who takes part is a secret.")] = "replace",
-    products: Annotated[int, typer.Option(help="How often each column can be combined with others, in all.")] = 16,
-    host: Annotated[str, typer.Option(help="Where both servers are reached.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port of the server as; csp has the next one.")] = 8201,
+    relation: Annotated[str, typer.Option(help="replace, or add_remove, which also hides who takes part.")] = "replace",
+    products: Annotated[int, typer.Option(help="How many times each column can be combined with other columns.")] = 16,
+    host: Annotated[str, typer.Option(help="Address at which both servers are reached.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port of the server as. The server csp uses the next port.")] = 8201,
     as_address: Annotated[
-        str | None, typer.Option(help="On two machines: HOST:PORT of the server as.", show_default=False)
+        str | None,
+        typer.Option(help="If the servers run on two machines: HOST:PORT of the server as.", show_default=False),
     ] = None,
     csp_address: Annotated[str | None, typer.Option(help="HOST:PORT of the server csp.", show_default=False)] = None,
     as_certificate: Annotated[
-        Path | None, typer.Option(help="Made on its machine: lapwing pair key FOLDER as.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Certificate of the server as, made on its machine: lapwing pair key FOLDER as.", show_default=False
+        ),
     ] = None,
     csp_certificate: Annotated[
-        Path | None, typer.Option(help="Made on its machine: lapwing pair key FOLDER csp.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Certificate of the server csp, made on its machine: lapwing pair key FOLDER csp.", show_default=False
+        ),
     ] = None,
     analyst: Annotated[
         list[str] | None,
@@ -66,7 +80,7 @@ def new(
         ),
     ] = None,
 ) -> None:
-    """Begin a pair: the file that everybody gets, codes for owners, and a folder for each server."""
+    """Start a pair: write the public file, the codes for owners, and a folder for each server."""
     with readable_errors():
         from lapwing.cli.pair_rows import codes_of
         from lapwing.curator.ask.documents import read_file
@@ -74,7 +88,7 @@ def new(
         from lapwing.pair.certificates import certificate_in
 
         if (owners is None) == (codes is None):
-            why = "says who may upload: a number, or a list of codes"
+            why = "says who may upload. It must be a number, or a list of codes"
             raise InvalidParameter("owners", owners, why, "Write --owners 100, or --codes codes.txt.")
         files = {"as": as_certificate, "csp": csp_certificate}
         elsewhere = {server: certificate_in(file) for server, file in files.items() if file is not None}
@@ -117,7 +131,7 @@ def key(
     folder: Folder,
     name: Annotated[str, typer.Argument(help="as, csp, or the name of an analyst.", show_default=False)],
 ) -> None:
-    """Make a key on the machine that uses it, and print its certificate, which may travel."""
+    """Make a key on the machine that uses it, and print its certificate, which is not secret."""
     with readable_errors():
         from lapwing.pair.workspace import key_file, new_key
 
@@ -149,9 +163,9 @@ def serve(
             party.serve(ready, at)
         except KeyboardInterrupt:
             party.close()
-            console().print("Ended. What was uploaded and charged is on the disk.")
+            console().print("Stopped. Uploads and charges are saved on disk.")
         except OSError as error:
-            why = f"cannot be listened at ({error.strerror or error})"
+            why = f"cannot be used as an address ({error.strerror or error})"
             raise InvalidParameter("address", f"{at[0]}:{at[1]}", why, "Write --host and --port.") from None
 
 
@@ -166,12 +180,13 @@ def upload(
         Path | None, typer.Option("--csv", help="Rows of many people, with --codes.", show_default=False)
     ] = None,
     codes: Annotated[
-        Path | None, typer.Option(help="A code for each row of the CSV, one a line.", show_default=False)
+        Path | None, typer.Option(help="File with one code per line, one for each row of the CSV.", show_default=False)
     ] = None,
     absent: Annotated[
-        bool, typer.Option("--absent", help="Does not take part: an empty row, under add_remove only.")
+        bool,
+        typer.Option("--absent", help="Upload an empty row for somebody who does not take part. For add_remove only."),
     ] = False,
-    skip: Annotated[int, typer.Option(help="Leave out so many rows and codes: both servers have them.")] = 0,
+    skip: Annotated[int, typer.Option(help="Skip this many rows and codes, which both servers have already.")] = 0,
     check: Annotated[
         bool, typer.Option("--check", help="With --csv: count the cells that do not fit, and upload nothing.")
     ] = False,
@@ -188,7 +203,9 @@ def upload(
             if table is None:
                 raise InvalidParameter("csv", None, "is missing: --check looks at a CSV", "Write --csv rows.csv.")
             console().print(misfit_table(*misfits_in(table, deployment.layout)))
-            console().print("An empty or unknown cell counts as none of the values; one beyond a bound, as the bound.")
+            console().print(
+                "An empty or unknown cell counts as none of the values. A number beyond a bound counts as that bound."
+            )
             return
         if (code is None) == (codes is None) or (table is not None and (row or absent or codes is None)):
             hint = "Write --code CODE age=39 …, or --csv rows.csv --codes codes.txt."
@@ -197,7 +214,9 @@ def upload(
             _upload_many(client, table, codes, absent, skip)
             return
         if absent and row:
-            raise InvalidParameter("row", row[0], "is there, and --absent says that nobody is", "Leave one out.")
+            raise InvalidParameter(
+                "row", row[0], "cannot be combined with --absent, which uploads an empty row", "Leave one out."
+            )
         client.upload(str(code).strip(), None if absent else row_of(deployment.layout, row or []))
         console().print("[private]✓[/] both servers have their share of the row, and neither can read it")
 
@@ -245,21 +264,29 @@ def ask(
         Path | None, typer.Option(help="Your key.", show_default="analyst.pem in the folder of pair.yaml")
     ] = None,
     noise: Annotated[
-        str, typer.Option(help="joint: the smallest error. each: every server adds full noise of its own.")
+        str,
+        typer.Option(
+            help="joint: both servers make the noise together (smaller error). each: every server adds full noise."
+        ),
     ] = "joint",
-    quote: Annotated[bool, typer.Option("--quote", help="Say what it would cost, and spend nothing.")] = False,
+    quote: Annotated[
+        bool, typer.Option("--quote", help="Print what the question would cost. Nothing is spent.")
+    ] = False,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     count: Annotated[
-        int | None, typer.Option(help="Public knowledge: the fewest rows in a group.", show_default=False)
+        int | None, typer.Option(help="Public knowledge: the smallest number of rows in a group.", show_default=False)
     ] = None,
     keys: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=A,B,…", help="Values to group by. Can be repeated.", show_default=False),
+        typer.Option(
+            metavar="COLUMN=A,B,…", help="All values of a column to group by. Can be repeated.", show_default=False
+        ),
     ] = None,
     name: Annotated[
         str | None,
         typer.Option(
-            help="A name for this question: asked again with it, the same answer costs nothing.", show_default=False
+            help="A name for this question. Ask again with the same name, and the same answer costs nothing.",
+            show_default=False,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -288,7 +315,7 @@ def ask(
 def _key_of(file: Path, key: Path | None) -> Path:
     usual = (file if file.is_dir() else file.parent) / "analyst.pem"
     if key is None and not usual.is_file():
-        why = "is missing: servers answer only whom the file names"
+        why = "is missing: servers answer only the analysts named in pair.yaml"
         raise InvalidParameter("key", None, why, "Write --key ada.pem.")
     return key or usual
 
@@ -303,7 +330,7 @@ def _query(file: Path, sql: str, key: Path, noise: Any, keys: list[str] | None) 
 
 @contextmanager
 def _again(name: str) -> Iterator[None]:
-    """Whoever was cut off while a question was charged can have its answer without a second charge."""
+    """If somebody was cut off while a question was charged, say how to get the answer without a second charge."""
     try:
         yield
     except KeyboardInterrupt:
@@ -319,12 +346,12 @@ def _again(name: str) -> Iterator[None]:
 
 
 def _hint(name: str) -> None:
-    typer.echo(f"Asked again with --name {name}, the question is not charged a second time.", err=True)
+    typer.echo(f"Asking again with --name {name} is not charged a second time.", err=True)
 
 
 @app.command()
 def status(file: File) -> None:
-    """Both servers side by side: rows, what each ledger still allows, and products left of each column."""
+    """Show both servers side by side: rows, the remaining budget of each ledger, and the products left."""
     with readable_errors():
         from lapwing.pair.client import Client
         from lapwing.pair.deployment import Deployment
@@ -349,7 +376,7 @@ def demo(
     rows: Annotated[int, typer.Option(help="How many people of the census upload a row.")] = 5000,
     folder: Annotated[Path | None, typer.Option(help="Keep everything in this new folder.", show_default=False)] = None,
 ) -> None:
-    """Two servers as processes of their own, people of a public census who upload, and two questions."""
+    """Run a pair on this machine: two servers, people of a public census who upload rows, and two questions."""
     from lapwing.cli.pair_demo import show
 
     with readable_errors():

@@ -58,7 +58,7 @@ def show(screen: Console, rows: int, folder: Path | None = None) -> None:
         screen.print(status_table(deployment, states))
         for remark in remarks_on(deployment, states):
             screen.print(Text(f"  {remark}"))
-    screen.print("  No server had a row, and no analyst. Both servers have ended.")
+    screen.print("  Neither a server nor the analyst has seen a row. Both servers have stopped.")
 
 
 def _columns(people: dict[str, list[Any]]) -> dict[str, Any]:
@@ -87,7 +87,9 @@ def _upload(screen: Console, place: Path, deployment: Any, owners: list[dict[str
         what = f"{share[:SHOWN_BYTES].hex(' ')} … {len(share):,} random bytes"
         views.add_row(server.name, Text(what, style="noise"))
     screen.print(views)
-    screen.print("  Each line by itself is random. Where the two differ is the row: only both together could see it.")
+    screen.print(
+        "  Each line alone is random. The row is where the two differ, so only both servers together could see it."
+    )
     with Progress(console=screen, transient=True) as bar:
         task = bar.add_task(f"{len(owners):,} people upload", total=len(owners))
         rest = zip(codes[1:], owners[1:], strict=True)

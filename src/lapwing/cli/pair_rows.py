@@ -72,7 +72,7 @@ def row_of(layout: Layout, words: Sequence[str]) -> dict[str, Any]:
             raise InvalidParameter(name, word, why, f"Write one of: {_few(domain.values)}.")
         if isinstance(domain, Digits) and value is None:
             hint = f"Write one from {domain.low:,} to {domain.high:,}, or leave the column out."
-            raise InvalidParameter(name, word, "is no whole number", hint)
+            raise InvalidParameter(name, word, "is not a whole number", hint)
     if not row:
         hint = "Write age=39 sex=Male, or --absent for somebody who does not take part."
         raise InvalidParameter("row", "", "is empty", hint)
@@ -89,7 +89,7 @@ def codes_of(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").split()
     except UnicodeError:
-        raise InvalidParameter("codes", str(path), "is no text in UTF-8", "Write one code in each line.") from None
+        raise InvalidParameter("codes", str(path), "is not text in UTF-8", "Write one code in each line.") from None
 
 
 def table_in(path: Path, layout: Layout) -> tuple[int, list[str]]:
@@ -100,7 +100,9 @@ def table_in(path: Path, layout: Layout) -> tuple[int, list[str]]:
             names = next(lines, [])
             count = sum(1 for line in lines if line)
     except (UnicodeError, csv.Error):
-        raise InvalidParameter("csv", str(path), "is no CSV in UTF-8", "Save it as UTF-8, with commas.") from None
+        raise InvalidParameter(
+            "csv", str(path), "is not a CSV file in UTF-8", "Save it as UTF-8, with commas."
+        ) from None
     missing = [name for name in layout.by_name if names.count(name) != 1]
     if missing:
         why = f"must have a column {missing[0]}, once, in its first line"

@@ -26,11 +26,14 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the columns as CSV.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Also draw the answer into this file.")] = None,
     key: Annotated[
-        str | None, typer.Option(help="A name for this question: asked again with it, the same answer costs nothing.")
+        str | None,
+        typer.Option(help="A name for this question. Ask again with the same name, and the same answer costs nothing."),
     ] = None,
-    progress: Annotated[bool, typer.Option(help="Show a progress bar, on a terminal, after a second.")] = True,
+    progress: Annotated[
+        bool, typer.Option(help="Show a progress bar on a terminal, if the question takes more than a second.")
+    ] = True,
 ) -> None:
-    """Ask a private table: lapwing query visits.csv --unit patient --epsilon 0.5 "SELECT COUNT(*) FROM visits"."""
+    """Ask a private table in SQL: lapwing query visits.csv --unit patient --epsilon 1 "SELECT COUNT(*) FROM visits"."""
     with theme.readable_errors():
         if plot is not None:
             _drawable(plot)
@@ -47,7 +50,7 @@ def query(
 
 @asks
 def quote(question: Question, as_json: AsJson = False) -> None:
-    """What a question would cost and how accurate its answer would be; nothing is spent, and no record is read."""
+    """Show what a question would cost and how accurate it would be. Nothing is spent, and no record is read."""
     with theme.readable_errors():
         quote = question.query().quote(**question.spending())
     if as_json:
@@ -61,11 +64,13 @@ def quote(question: Question, as_json: AsJson = False) -> None:
 def _check(
     question: Question,
     epsilon: Annotated[
-        float, typer.Option(help="Privacy loss of a typical question: limits are recommended for it.")
+        float, typer.Option(help="Epsilon of a typical question. The recommended limits depend on it.")
     ] = 1.0,
-    plot: Annotated[Path | None, typer.Option(help="Also draw what limits per unit cost into this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw how limits per unit affect the error, into this file.")
+    ] = None,
 ) -> None:
-    """Compare a table with what you say about it. NOT PRIVATE: for the owner of the data only; nothing is spent."""
+    """Compare a table with its declarations. NOT PRIVATE: for the owner of the data only. Nothing is spent."""
     from lapwing.curator.tables.check import check as look
 
     with theme.readable_errors():
@@ -87,12 +92,12 @@ check = asks(_check, leaving=NOT_ABOUT_A_TABLE)
 
 def describe(
     source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or the URL of a database.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this new file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the template to this new file.")] = None,
     table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Character that separates the columns of a CSV.")] = None,
     encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
 ) -> None:
-    """A template for what is public about a table, as YAML to be filled in: from names and types, never from values."""
+    """Write a YAML template for what is public about a table. It is made from names and types, never from values."""
     from lapwing.curator.tables.descriptions import describe
 
     with theme.readable_errors():
@@ -109,8 +114,10 @@ def _stoppable(key: str | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        again = f" Asked again with --key {key} it costs nothing more." if key else ""
-        theme.console(stderr=True).print(f"Stopped. A charge that was made stays in the ledger.{again}", soft_wrap=True)
+        again = f" Asking again with --key {key} costs nothing more." if key else ""
+        theme.console(stderr=True).print(
+            f"Stopped. If the question was already charged, the charge stays in the ledger.{again}", soft_wrap=True
+        )
         raise typer.Exit(130) from None
 
 
@@ -121,7 +128,9 @@ def _drawable(path: Path) -> None:
     except ImportError:
         raise MissingExtra("matplotlib", "experiments") from None
     if path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-        raise InvalidParameter("plot", path.name, "is of no kind that can be drawn", "Write --plot answer.png.")
+        raise InvalidParameter(
+            "plot", path.name, "is not a picture format that can be written", "Write --plot answer.png."
+        )
     if not path.parent.is_dir():
         raise InvalidParameter("plot", str(path), "there is no such folder", "Name a folder that exists.")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):

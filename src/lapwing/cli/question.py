@@ -1,4 +1,4 @@
-"""What `lapwing query` and `lapwing quote` are asked: the options they share, and the table and question they mean."""
+"""The options that `lapwing query` and `lapwing quote` share, and the table and question that they describe."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _TABLE, _SPENDING, _UNIT, _BOOK = (
     "What is public about the table",
     "What to spend",
-    "How much of one unit counts",
+    "Contribution bounds: how many rows of one unit are used",
     "Ledger",
 )
 
-ENCODING = "How a CSV is written, if not in UTF-8: windows-1252, latin-1 or utf-16."
+ENCODING = "Encoding of a CSV that is not in UTF-8: windows-1252, latin-1 or utf-16."
 
 
 def _option(help: str, panel: str, *names: str, metavar: str | None = None) -> Any:
@@ -44,46 +44,60 @@ class Question:
         str | None,
         typer.Argument(
             metavar="SELECT",
-            help="The question in SQL. The table is called like the file, without its ending.",
+            help="The question in SQL. The table has the name of the file without its extension.",
             show_default=False,
         ),
     ] = None
     saved: Annotated[Path | None, typer.Option(help="A saved question (YAML or JSON) instead of a SELECT.")] = None
     save: Annotated[Path | None, typer.Option(help="Save the question to a new .yaml or .json file.")] = None
-    unit: Annotated[str | None, _option("The column that says whose row it is (the unit of privacy).", _TABLE)] = None
+    unit: Annotated[
+        str | None,
+        _option(
+            "The column that says whose row it is, for example patient. This is the unit of privacy: who is protected.",
+            _TABLE,
+        ),
+    ] = None
     each_row: Annotated[
         bool, typer.Option("--each-row", help="Every row belongs to a different person.", rich_help_panel=_TABLE)
     ] = False
     bounds: Annotated[
         list[str] | None,
-        _option("Range of a number column. Repeat the option for more columns.", _TABLE, metavar="COLUMN=LOW:HIGH"),
+        _option(
+            "Public range of a number column. Values outside count as the nearest bound. Can be repeated.",
+            _TABLE,
+            metavar="COLUMN=LOW:HIGH",
+        ),
     ] = None
     keys: Annotated[
-        list[str] | None, _option("Values to group by. Can be repeated.", _TABLE, metavar="COLUMN=A,B,…")
+        list[str] | None,
+        _option("All values of a column to group by. Can be repeated.", _TABLE, metavar="COLUMN=A,B,…"),
     ] = None
     types: Annotated[
         list[str] | None,
         _option("boolean, integer, number, text, date or timestamp. Can be repeated.", _TABLE, metavar="COLUMN=TYPE"),
     ] = None
     complete: Annotated[
-        list[str] | None, _option("A column without missing values. Can be repeated.", _TABLE, metavar="COLUMN")
+        list[str] | None, _option("A column in which no value is missing. Can be repeated.", _TABLE, metavar="COLUMN")
     ] = None
     everything_else: Annotated[
         bool,
         typer.Option(
-            "--everything-else", help="Count all other values together, as one group.", rich_help_panel=_TABLE
+            "--everything-else", help="Put all values that are not declared into one group.", rich_help_panel=_TABLE
         ),
     ] = False
     table: Annotated[str | None, _option("The table of a database.", _TABLE)] = None
     name: Annotated[str | None, _option("Name of the table in the SELECT.", _TABLE)] = None
-    delimiter: Annotated[str | None, _option("What separates the columns of a CSV.", _TABLE)] = None
+    delimiter: Annotated[str | None, _option("Character that separates the columns of a CSV.", _TABLE)] = None
     encoding: Annotated[str | None, _option(ENCODING, _TABLE)] = None
-    decimal: Annotated[str | None, _option("',' where a CSV has 1.234,50 and 31.12.2026.", _TABLE)] = None
-    thousands: Annotated[str | None, _option("',' where a CSV has 1,234.50.", _TABLE)] = None
+    decimal: Annotated[
+        str | None, _option("Write ',' if the CSV has numbers like 1.234,50 and dates like 31.12.2026.", _TABLE)
+    ] = None
+    thousands: Annotated[str | None, _option("Write ',' if the CSV has numbers like 1,234.50.", _TABLE)] = None
     true: Annotated[list[str] | None, _option("A word that means yes, for example J.", _TABLE, metavar="WORD")] = None
     false: Annotated[list[str] | None, _option("A word that means no.", _TABLE, metavar="WORD")] = None
     population: Annotated[
-        int | None, _option("The smallest number of units there can be; a delta is compared with it.", _TABLE)
+        int | None,
+        _option("Public lower limit on the number of units. A delta that is too large for it is refused.", _TABLE),
     ] = None
     public: Annotated[
         list[str] | None, _option("A public table to join with, for example zips.csv.", _TABLE, metavar="FILE")
@@ -95,21 +109,28 @@ class Question:
         float | None, _option("Privacy loss to spend: smaller is more private and less accurate.", _SPENDING)
     ] = None
     delta: Annotated[
-        float | None, _option("Used with --epsilon, where groups are not declared or noise is Gaussian.", _SPENDING)
+        float | None,
+        _option(
+            "Needed beside --epsilon if the values to group by are not declared. Also allows Gaussian noise.", _SPENDING
+        ),
     ] = None
     rho: Annotated[
-        float | None, _option("Instead of --epsilon: the privacy loss in zCDP, with Gaussian noise.", _SPENDING)
+        float | None, _option("Instead of --epsilon: the privacy loss in zCDP (Gaussian noise).", _SPENDING)
     ] = None
     within: Annotated[
         list[str] | None,
-        _option("Instead of --epsilon: the largest error, 5 for all outputs, n=5 for one.", _SPENDING, metavar="ERROR"),
+        _option(
+            "Instead of --epsilon: the largest error that you accept, 5 for all outputs, or n=5 for the output n.",
+            _SPENDING,
+            metavar="ERROR",
+        ),
     ] = None
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.", rich_help_panel=_SPENDING)] = 0.95
     count: Annotated[int | None, _option("Public knowledge: the smallest number of rows in a group.", _SPENDING)] = None
-    max_groups_per_unit: Annotated[int | None, _option("How many groups of one unit count.", _UNIT)] = None
-    max_rows_per_group: Annotated[int | None, _option("How many rows of one unit count in each group.", _UNIT)] = None
+    max_groups_per_unit: Annotated[int | None, _option("Largest number of groups per unit.", _UNIT)] = None
+    max_rows_per_group: Annotated[int | None, _option("Largest number of rows per unit in each group.", _UNIT)] = None
     max_rows_per_unit: Annotated[
-        int | None, _option("Instead of both: how many rows of one unit count in all.", _UNIT)
+        int | None, _option("Instead of both: largest number of rows per unit in total.", _UNIT)
     ] = None
     ledger: Annotated[
         str | None, _option("File (or postgresql://…) that records how much privacy budget has been spent.", _BOOK)
@@ -129,7 +150,7 @@ class Question:
             metavar="RULES",
         ),
     ] = None
-    analyst: Annotated[str | None, _option("Name of the person who asks.", _BOOK)] = None
+    analyst: Annotated[str | None, _option("Name of the analyst who asks.", _BOOK)] = None
 
     def query(self) -> Query:
         """The question, about the opened table; nothing has been read or spent."""
@@ -139,7 +160,7 @@ class Question:
 
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
-            raise InvalidParameter("SELECT", self.sql, "one question at a time", hint)
+            raise InvalidParameter("SELECT", self.sql, "exactly one question is needed", hint)
         table, later = self.opened()
         tables: list[Any] = [public(source) for source in self.public or ()]
         tables += [descriptions.open_described(path) for path in self.other or ()]
@@ -163,7 +184,7 @@ class Question:
         for name in ("everything_else", *(_LIMITS if limited else ())):
             if getattr(self, name):
                 hint = "Leave it out, or change the file."
-                raise InvalidParameter(name, getattr(self, name), "the question says it already", hint)
+                raise InvalidParameter(name, getattr(self, name), "the saved question says it already", hint)
         return document
 
     def spending(self) -> dict[str, Any]:
@@ -282,9 +303,7 @@ def _pairs(given: list[str] | None, name: str, example: str, read: Callable[[str
     for text in given or ():
         column, equals, value = text.partition("=")
         if not equals or not column or not value:
-            raise InvalidParameter(
-                name, text, "a column, =, and what is to be said about it", f"Write --{name} {example}."
-            )
+            raise InvalidParameter(name, text, "must be a column, =, and a value", f"Write --{name} {example}.")
         if column in pairs:
             raise InvalidParameter(name, column, "is there twice", "Leave one out.")
         pairs[column] = read(value)
@@ -332,7 +351,7 @@ def _number(text: str, name: str, example: str) -> float:
     try:
         return int(text) if re.fullmatch(r"[-+]?\d{1,300}", text) else float(text)
     except ValueError:
-        raise InvalidParameter(name, text, "is no number", f"Write --{name} {example}.") from None
+        raise InvalidParameter(name, text, "is not a number", f"Write --{name} {example}.") from None
 
 
 def _allowance(text: str) -> dict[str, Any]:

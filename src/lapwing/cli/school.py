@@ -11,16 +11,18 @@ from lapwing.cli import theme
 from lapwing.cli.serve import DATABASE
 from lapwing.errors import InvalidParameter, MissingExtra
 
-app = typer.Typer(help="Look after the school: its admins, and copies of everything.", no_args_is_help=True)
+app = typer.Typer(
+    help="Look after the school: accounts of admins and operators, backup and restore.", no_args_is_help=True
+)
 
 
 @app.command()
 def admin(
-    name: Annotated[str, typer.Argument(help="Who looks after the school.")],
+    name: Annotated[str, typer.Argument(help="Name of the admin.")],
     database: Annotated[str, DATABASE] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before changing an account that is there.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before changing an existing account.")] = False,
 ) -> None:
-    """Make somebody an admin, new or not, with a one-time password; a second factor is set up at the first sign-in."""
+    """Make somebody an admin, and print a one-time password. The second factor is set up at the first sign-in."""
     with theme.readable_errors():
         try:
             from lapwing.web.accounts import passwords
@@ -34,15 +36,17 @@ def admin(
         with known.reading() as db:
             credentials = users.credentials(db, name)
         if credentials is None and (why := name_complaint(name, reserved=True)):
-            raise InvalidParameter("name", name, "it cannot be a name", why)
+            raise InvalidParameter("name", name, "this cannot be a name", why)
         if credentials is not None and not yes:
-            typer.confirm(f"{credentials.account.name} is there. Make them an admin with a new password?", abort=True)
+            typer.confirm(
+                f"{credentials.account.name} exists already. Make them an admin with a new password?", abort=True
+            )
         password = passwords.one_time()
         kept = passwords.hashed(password)
         with known.writing() as db:
             account = credentials.account if credentials else users.add(db, name, kept)
             if account is None:
-                raise InvalidParameter("name", name, "it was taken just now", "Try again.")
+                raise InvalidParameter("name", name, "the name was taken a moment ago", "Try again.")
             users.make_admin(db, account.id, kept)
             sessions.end_all(db, account.id)
         known.close()
@@ -53,10 +57,10 @@ def admin(
 
 @app.command()
 def operator(
-    name: Annotated[str, typer.Argument(help="Who watches collections.")],
+    name: Annotated[str, typer.Argument(help="Name of the operator.")],
     database: Annotated[str, DATABASE] = "",
 ) -> None:
-    """Let somebody watch collections at /collections; who is new gets an account with a one-time password."""
+    """Let somebody watch collections at /collections. A new person gets an account with a one-time password."""
     with theme.readable_errors():
         try:
             from lapwing.web.accounts import passwords
@@ -70,28 +74,28 @@ def operator(
         with known.reading() as db:
             credentials = users.credentials(db, name)
         if credentials is None and (why := name_complaint(name, reserved=True)):
-            raise InvalidParameter("name", name, "it cannot be a name", why)
+            raise InvalidParameter("name", name, "this cannot be a name", why)
         password = "" if credentials else passwords.one_time()
         kept = passwords.hashed(password) if password else ""
         with known.writing() as db:
             account = credentials.account if credentials else users.add(db, name, kept)
             if account is None:
-                raise InvalidParameter("name", name, "it was taken just now", "Try again.")
+                raise InvalidParameter("name", name, "the name was taken a moment ago", "Try again.")
             users.set_operator(db, account.id, True)
             sessions.end_all(db, account.id)
         known.close()
     screen = theme.console()
-    screen.print(f"[private]{account.name}[/] may watch collections at /collections, beside what they could do before.")
+    screen.print(f"[private]{account.name}[/] may now also watch collections at /collections.")
     if password:
         screen.print(f"Password, shown once: [budget]{password}[/] Change it at /account.")
 
 
 @app.command()
 def backup(
-    file: Annotated[Path, typer.Argument(help="Where to; it must not exist.")],
+    file: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
     database: Annotated[str, DATABASE] = "",
 ) -> None:
-    """Save everything as it is at one moment, while people go on working."""
+    """Save a copy of the whole school. People can go on working meanwhile."""
     with theme.readable_errors():
         try:
             from lapwing.web.backup import save
@@ -99,17 +103,19 @@ def backup(
         except ImportError:
             raise MissingExtra("lapwing-web", "web") from None
         save(Settings.of(database), file)
-    theme.console().print(f"Saved to {file}. It holds everything, so keep it as safe as the school itself.")
-    theme.console().print("The key beside the database is not in it: keep it elsewhere; without it admins enrol again.")
+    theme.console().print(f"Saved to {file}. It holds all data of the school, so keep it safe.")
+    theme.console().print(
+        "The key beside the database is not in it. Keep a copy: without the key, admins must enrol again."
+    )
 
 
 @app.command()
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `backup` saved.")],
+    file: Annotated[Path, typer.Argument(help="The file that `backup` wrote.")],
     database: Annotated[str, DATABASE] = "",
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the database that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing database.")] = False,
 ) -> None:
-    """Bring back what was saved; everybody signs in again."""
+    """Restore a backup. Everybody must sign in again."""
     with theme.readable_errors():
         try:
             from lapwing.web.backup import bring_back
@@ -117,4 +123,4 @@ def restore(
         except ImportError:
             raise MissingExtra("lapwing-web", "web") from None
         bring_back(Settings.of(database), file, replace=replace)
-    theme.console().print(f"The school is as {file} has it. If it is open, close it and start it again.")
+    theme.console().print(f"The school is restored from {file}. If it is running, stop it and start it again.")

@@ -45,10 +45,10 @@ def play(
 def study_of(companies: int, servers: int = 2, threshold: int | None = None, epsilon: float | None = None) -> SecureSum:
     """People and pay by job and gender. An employee is in one job: in two cells."""
     if companies > MOST:
-        why = "each is a process of its own, and so many are slow to start"
+        why = "each company is a process of its own, and so many processes are slow to start"
         raise InvalidParameter("companies", companies, why, f"Write --companies {MOST}, or fewer.")
     if companies < FEWEST:
-        why = "whoever takes part in a sum of two subtracts his own number and has the other's"
+        why = "in a sum of two, each company can subtract its own number and learn the other"
         raise InvalidParameter("companies", companies, why, f"Write --companies {FEWEST}, or more.")
     return SecureSum(
         cells=CELLS,
@@ -120,7 +120,7 @@ def _views(study: SecureSum, tables: Mapping[str, Mapping[str, int]], outcome: O
     names = [server_name(number) for number in range(1, study.servers + 1)]
     respondents = [name for name in names if name in outcome.seen["analyst"]]
     servers = sorted((respondents + [name for name in names if name not in respondents])[:most], key=names.index)
-    views = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"Who saw what: {cell}", title_justify="left")
+    views = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"Who sees what: {cell}", title_justify="left")
     views.caption = f"The analyst gets the last row of {_how_many(study)}, and nothing else."
     views.caption_justify = "left"
     views.add_column("")
@@ -175,21 +175,21 @@ def _words(study: SecureSum, tables: Mapping[str, Mapping[str, int]], exact: boo
     pay = sum(value for cell, value in tables[last].items() if cell.startswith("pay"))
     needed = study.sharing.needed
     words = Text.assemble(
-        ("What it protects. ", "bold"),
-        f"Whoever sees what fewer than {needed} servers saw has seen uniform random numbers: they would look the same "
-        "whatever the companies pay. ",
+        ("What is protected. ", "bold"),
+        f"Fewer than {needed} servers together see only uniform random numbers, which say nothing about what companies "
+        "pay. ",
     )
     if study.epsilon is None:
         words.append("The totals are exact, to the dollar. " if exact else "The totals are wrong! ", style="private")
-        words.append("\n\nWhat it does not. ", style="bold")
+        words.append("\n\nWhat is not protected. ", style="bold")
         words.append(
-            f"Ask again without {last} and subtract: it pays {pay:,} dollars. Secure sums hide how a total was made, "
-            "not what it gives away; with --epsilon noise hides every single employee."
+            f"Ask again without {last}, subtract, and you know that it pays {pay:,} dollars. A secure sum hides the "
+            "parts of a total, not what the total itself reveals. With --epsilon, noise protects every employee."
         )
     else:
         words.append(f"Every server added noise of its own: the totals are private with ε = {study.epsilon:g} for ")
         words.append("every employee, even if one server and the analyst work together. ")
-        words.append("\n\nWhat it does not. ", style="bold")
-        words.append(f"A whole company is more than one employee: ε is not about {last}.")
-    words.append("\n\nIn the study of 2016, with 112,600 employees, it was 77 cents per dollar.", style="quiet")
+        words.append("\n\nWhat is not protected. ", style="bold")
+        words.append(f"The ε holds for one employee. It does not protect {last} as a whole company.")
+    words.append("\n\nThe study of 2016, with 112,600 employees, found 77 cents per dollar.", style="quiet")
     return words

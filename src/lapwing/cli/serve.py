@@ -14,7 +14,9 @@ from rich.markup import escape
 from lapwing.cli import theme
 from lapwing.errors import InvalidParameter, MissingExtra
 
-DATABASE = typer.Option(help="A file, or postgresql://… for a team. Without it lapwing-school.db in this folder.")
+DATABASE = typer.Option(
+    help="Database: a file, or postgresql://… for a team. Default: lapwing-school.db in this folder."
+)
 
 
 @contextmanager
@@ -44,22 +46,29 @@ def _questions(folder: Path | None) -> list[tuple[str, str]]:
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Where to listen; 127.0.0.1 is this machine only.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="At which port.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. 127.0.0.1 can be reached from this machine only.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
     database: Annotated[str, DATABASE] = "",
-    origin: Annotated[str, typer.Option(help="How browsers reach it, such as https://school.example.")] = "",
+    origin: Annotated[str, typer.Option(help="Address that browsers use, such as https://school.example.")] = "",
     insecure_cookies: Annotated[
-        bool, typer.Option(help="Let people sign in without https. Anybody on the way can then take their place.")
+        bool,
+        typer.Option(
+            help="Let people sign in without https. Anybody on the network can then take over their accounts."
+        ),
     ] = False,
     collections: Annotated[
         Path | None,
-        typer.Option(help="A folder of `lapwing collect`, or one that holds several: people take part here."),
+        typer.Option(
+            help="A folder of `lapwing collect`, or a folder of several. People can then take part in the browser."
+        ),
     ] = None,
     behind_proxy: Annotated[
-        bool, typer.Option(help="Believe the proxy on this machine about whose requests it passes on.")
+        bool, typer.Option(help="Trust the client addresses that a proxy on this machine reports.")
     ] = False,
 ) -> None:
-    """Serve the school to browsers."""
+    """Start the school (tutorials, lab, surveys) as a website on this machine."""
     with theme.readable_errors(), _settling():
         try:
             import uvicorn

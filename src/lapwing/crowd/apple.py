@@ -51,7 +51,7 @@ class Feature:
         """The sketch with the published parameters (its hash functions are ours)."""
         sketch = SKETCHES.get(self.algorithm or "")
         if sketch is None or self.epsilon is None or self.functions is None or self.width is None:
-            why = f"Apple did not publish its {', '.join(self.unknown)}" if self.unknown else "is no sketch"
+            why = f"Apple did not publish its {', '.join(self.unknown)}" if self.unknown else "is not a sketch"
             known = ", ".join(repr(feature.name) for feature in FEATURES.values() if not feature.unknown)
             raise InvalidParameter("feature", self.name, why, f"Complete presets: {known}.")
         return sketch(epsilon=self.epsilon, functions=self.functions, width=self.width, salt=salt, unit=unit)

@@ -72,7 +72,7 @@ def protocol_from(parameters: Mapping[str, Any]) -> Protocol:
     name = values.pop("protocol", None)
     kind = PROTOCOLS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise InvalidParameter("protocol", name, "is no local protocol", f"Write one of: {', '.join(PROTOCOLS)}.")
+        raise InvalidParameter("protocol", name, "is not a local protocol", f"Write one of: {', '.join(PROTOCOLS)}.")
     version = values.pop("version", kind.version)
     if version != kind.version:
         why = f"is a version of {name} that this Lapwing does not have (it has {kind.version})"
@@ -82,7 +82,7 @@ def protocol_from(parameters: Mapping[str, Any]) -> Protocol:
     if "epsilon" in known and "epsilon" not in {field.name for field in fields(kind)}:
         if not hasattr(kind, "from_epsilon"):
             hint = f"Give its own parameters: {', '.join(kinds.keys() - {'epsilon', 'unit'})}."
-            raise InvalidParameter("epsilon", values["epsilon"], f"is no parameter of {name}", hint)
+            raise InvalidParameter("epsilon", values["epsilon"], f"is not a parameter of {name}", hint)
         return kind.from_epsilon(**known)  # type: ignore[attr-defined, no-any-return]
     return kind(**known)
 
@@ -91,7 +91,7 @@ def _preset(values: dict[str, Any]) -> Protocol:
     name = values.pop("preset")
     if name not in FEATURES:
         complete = ", ".join(repr(feature.name) for feature in FEATURES.values() if not feature.unknown)
-        raise InvalidParameter("preset", name, "is no preset", f"Write one of: {complete}.")
+        raise InvalidParameter("preset", name, "is not a preset", f"Write one of: {complete}.")
     if surplus := values.keys() - {"salt", "unit"}:
         hint = "Leave it out, or name the protocol with all its parameters."
         raise InvalidParameter(min(surplus), values[min(surplus)], "is fixed by the preset", hint)
@@ -107,7 +107,7 @@ def _value(kind: str, value: Any, name: str) -> Any:
     if "Number" in kind and isinstance(value, str):
         if not _NUMBER.fullmatch(value):
             raise InvalidParameter(
-                name, value, "is no number", 'Write a number such as 0.5, or a fraction such as "3/4".'
+                name, value, "is not a number", 'Write a number such as 0.5, or a fraction such as "3/4".'
             )
         return Fraction(value)
     return value

@@ -181,7 +181,7 @@ def checked_epsilon(**named: Number) -> Fraction:
     try:
         flip_probability(epsilon / 2)
     except InvalidParameter:
-        why = "is no protection" if epsilon > 1 else "is so small that reports would say nothing"
+        why = "gives no protection" if epsilon > 1 else "is so small that reports would say nothing"
         raise InvalidParameter(name, value, why, f"Write {name}=4, for example.") from None
     return epsilon
 

@@ -251,7 +251,7 @@ class Device:
     def _known(self, feature: str) -> str:
         if feature not in self._features:
             hint = f"Write one of: {', '.join(self._features)}."
-            raise InvalidParameter("feature", feature, "is no feature of this device", hint)
+            raise InvalidParameter("feature", feature, "is not a feature of this device", hint)
         return feature
 
 

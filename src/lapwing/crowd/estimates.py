@@ -149,7 +149,13 @@ class Estimates:
         lines.append(
             f"{self.n:,} reports, {self.remark}; one fake report can add {self.gain_per_fake:,.1f} people to a count"
         )
-        return "\n".join([*lines, 'intervals about those they were drawn from; narrower ones: interval("population")'])
+        return "\n".join(
+            [
+                *lines,
+                "intervals are for the larger group that these people were drawn from; "
+                'narrower ones, for these people alone: interval("population")',
+            ]
+        )
 
 
 def aligned(names: list[str]) -> list[str]:

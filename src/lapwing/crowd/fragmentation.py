@@ -214,7 +214,7 @@ class ReportFragments(metaclass=Helpful):
         estimates: object = self.protocol.estimate(state, *candidates, **options)
         if not isinstance(estimates, Estimates):
             why = "estimates no counts of answers"
-            hint = "Write protocol.estimate(state): only what it says about the people who answered holds here."
+            hint = "Write protocol.estimate(state). It holds only for the people who answered."
             raise InvalidParameter("protocol", type(self.protocol).__name__, why, hint)
         coins = (estimates.population_standard_error / self.count) ** 2
         drawing = (

@@ -91,7 +91,7 @@ class LifetimePolicy(metaclass=Helpful):
 
     def __post_init__(self) -> None:
         if not isinstance(self.allowance, PureDP) or self.allowance.relation != "replace":
-            why = "must be a PureDP of the relation replace: that somebody takes part is not hidden"
+            why = "must be a PureDP of the relation replace: reports do not hide who takes part"
             hint = "Write PureDP(8, relation='replace')."
             raise InvalidParameter("allowance", self.allowance, why, hint)
         if not isinstance(self.period, timedelta) or self.period < timedelta(seconds=1):
@@ -115,7 +115,7 @@ class LifetimePolicy(metaclass=Helpful):
         for group in self.groups:
             if question in group.questions:
                 return group
-        why = "is in no group of the policy, so nobody could say what it adds to"
+        why = "is in no group of the policy, so its loss could not be charged"
         raise InvalidParameter("question", question, why, "Name it in one of the groups.")
 
     def period_at(self, seconds: float) -> int:
@@ -278,7 +278,7 @@ class Lifetime(metaclass=Helpful):
             row = database.execute("SELECT * FROM promise WHERE name = :name", {"name": name}).fetchone()
             if row is not None and Fraction(row["allowance"]) < allowance:
                 why = f"allows more than the {row['allowance']} that this device was promised before"
-                raise InvalidParameter("policy", str(allowance), why, "An allowance may fall, it never rises.")
+                raise InvalidParameter("policy", str(allowance), why, "An allowance can only be lowered.")
             change = (
                 "INSERT INTO promise VALUES (:name, :allowance, '0')"
                 if row is None
@@ -319,7 +319,7 @@ class Lifetime(metaclass=Helpful):
             row = database.execute("SELECT * FROM promise WHERE name = :name", {"name": name}).fetchone()
         if row is None:
             known = ", ".join(member.name for member in self.policy.groups)
-            raise InvalidParameter("group", group, "is no group of the policy", f"Write one of: {known}.")
+            raise InvalidParameter("group", group, "is not a group of the policy", f"Write one of: {known}.")
         return Fraction(row["allowance"]), Fraction(row["spent"])
 
     def _loss(self, epsilon: Fraction) -> PureDP:

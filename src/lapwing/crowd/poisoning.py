@@ -176,8 +176,10 @@ class Suspicions:
             for suspicion in self.findings
         ]
         named = f"suspicious: {some(len(self.reports), 'report')} of {self.n:,}"
-        verdict = named if self.alarm else "nothing found, which does not mean that nobody lies"
-        return "\n".join([*(lines or ["nothing can be checked: any report may be honest"]), verdict])
+        verdict = named if self.alarm else "nothing suspicious was found, but this does not prove that nobody lies"
+        return "\n".join(
+            [*(lines or ["nothing can be checked: an honest person could send any of these reports"]), verdict]
+        )
 
 
 def suspicious(reports: Reports, *, false_alarm: Number = 1e-6) -> Suspicions:

@@ -213,7 +213,7 @@ def as_protocol(value: object) -> Protocol:
     if isinstance(value, Protocol):
         return value
     hint = "Write UnaryEncoding.from_epsilon(1, domain=['a', 'b'])."
-    raise InvalidParameter("protocol", f"<{type(value).__name__}>", "is no local protocol", hint)
+    raise InvalidParameter("protocol", f"<{type(value).__name__}>", "is not a local protocol", hint)
 
 
 def stated(value: object) -> str:

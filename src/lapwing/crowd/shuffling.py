@@ -79,7 +79,9 @@ class Shuffled(metaclass=Helpful):
         self.protocol.check_own(reports.protocol)
         if reports.n < self.n:
             why = f"are too few: the guarantee {self._central} is that of {self.n:,} or more"
-            raise InvalidParameter("reports", reports.n, why, "Wait for more people, or open it as merely local.")
+            raise InvalidParameter(
+                "reports", reports.n, why, "Wait for more people, or rely on the local guarantee alone."
+            )
         return reports.shuffled(entropy)
 
     def explain(self) -> str:
@@ -92,16 +94,15 @@ class Shuffled(metaclass=Helpful):
         return " ".join(
             [
                 f"Open a batch only when at least {self.n:,} people have reported{fakes}.",
-                f"Shuffled, it tells about the answer of one {unit} no more than ε = {written_up(central.epsilon)}"
-                f" at δ = {written_up(central.delta)}: whatever is done with it, nothing becomes more than"
-                f" {written_up(exp_up(central.epsilon))} times as likely by another answer of theirs, plus"
-                f" {written_up(central.delta)}."
+                f"A shuffled batch protects the answer of one {unit} with ε = {written_up(central.epsilon)}"
+                f" at δ = {written_up(central.delta)}. If they gave another answer, no result would become more than"
+                f" {written_up(exp_up(central.epsilon))} times as likely, plus {written_up(central.delta)}."
                 if amplified
-                else f"So small a batch hides nobody better than the protocol alone: whatever others guess about the"
-                f" answer of one {unit}, the odds move by a factor of {written_up(exp_up(local.epsilon))} at most.",
-                f"Whoever sees a report with its sender learns up to ε = {written_up(local.epsilon)}"
+                else f"In so small a batch, shuffling adds no protection to the protocol. The odds of any guess about"
+                f" the answer of one {unit} change by a factor of at most {written_up(exp_up(local.epsilon))}.",
+                f"Towards somebody who sees a report with its sender, the protection is ε = {written_up(local.epsilon)}"
                 f" (a factor of {written_up(exp_up(local.epsilon))}).",
-                "This is about one report each: who reports again pays again.",
+                "This holds for one report from each person. Every further report costs again.",
             ]
         )
 

@@ -100,7 +100,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     _draw(
         middle,
         select(rows, secret=RAPPOR),
-        {FORGETFUL: ("all coins tossed anew", (1, 0.93)), MEMOISED: ("memoised response", (22, 0.285))},
+        {FORGETFUL: ("fresh randomness each time", (1, 0.93)), MEMOISED: ("memoised response", (22, 0.285))},
     )
     _draw(
         right,

@@ -116,11 +116,11 @@ def tell(rows: Sequence[Row]) -> str:
         "BUDS states ε = ln(t/(n₁ − 1)^S) for batches of n₁ reports, S shufflers and t batches. For "
         f"{setting} that is {charts.tick(round(least['claimed'], 2))}. "
         f"The auditor shows at least {most:.1f} in every setting, and more with more samples. The reason is "
-        "simple. A shuffle hides who sent which report and leaves every count exact. Whoever knows the other people's "
-        "answers subtracts them and has the last one. More shufflers and more batches change nothing. With randomized "
-        f"response before the shuffle the batch has a proven ε (at most {max(column(noisy, 'claimed')):.2f} here), "
-        f"and the auditor finds at most {max(column(noisy, 'found')):.2f}. An ε below 0 does not exist: a formula "
-        "that gives one is wrong."
+        "simple. A shuffle hides who sent which report and leaves every count exact. An attacker who knows all "
+        "other answers subtracts them and learns the last one. More shufflers and more batches change nothing. With "
+        "randomized response before the shuffle the batch has a proven ε (at most "
+        f"{max(column(noisy, 'claimed')):.2f} here), and the auditor finds at most "
+        f"{max(column(noisy, 'found')):.2f}. An ε below 0 does not exist: a formula that gives one is wrong."
     )
 
 

@@ -227,7 +227,7 @@ def tell(rows: Sequence[Row]) -> str:
             f"intervals, {100 * covered['covered']:.1f} % hold the exact number.",
             f"What an office would publish for {YEAR}, with 95 % intervals. Nothing is suppressed, and all sums hold:",
             f"| | {' | '.join(times)} |\n|---|{'---|' * len(times)}\n" + "\n".join(cells),
-            "The unit is a reported case. Somebody who is reported twice is protected as two cases, each with ρ, not "
+            "The unit is a reported case. A person who is reported twice is protected as two cases, each with ρ, not "
             "as one person. The counts are real: they were published without noise.",
         ]
     )

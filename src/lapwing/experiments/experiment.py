@@ -62,7 +62,7 @@ class Experiment:
             f"# {self.title}",
             f"![{self.title}]({self.name}.png)",
             self.tell(rows),
-            f"After: {self.source}. The numbers: [{self.name}.csv]({self.name}.csv), "
+            f"Source: {self.source}. The numbers: [{self.name}.csv]({self.name}.csv), "
             f"made with `lapwing experiment run {self.name}`.",
         )
         return "\n\n".join(parts) + "\n"

@@ -205,7 +205,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * (epsilons[-1] / epsilons[0]) ** 0.6 * 1.3)  # room for the names
     axes.spines["bottom"].set_bounds(epsilons[0] / 1.15, epsilons[-1])
     charts.legend(axes, loc="center right")
-    charts.name_axes(axes, "Digits read correctly, by whom one trusts", "ε of the whole training", "of new digits")
+    charts.name_axes(axes, "Digits read correctly, by who is trusted", "ε of the whole training", "of new digits")
     charts.caption(
         figure,
         f"Softmax regression on 7 × 7 cells, {PEOPLE:,} digits of MNIST, one a person, δ = 10⁻⁵. Shuffled and local: "

@@ -298,7 +298,7 @@ def _draw_worst(axes: Axes, anonymous: Sequence[Row], private: Sequence[Row]) ->
     charts.numbers(axes, x="log percent", y="percent")
     charts.name_axes(
         axes,
-        "Against whoever knows all others",
+        "Against an attacker who knows all others",
         "mean relative error of counts",
         "right between two diagnoses, at most",
     )

@@ -204,9 +204,9 @@ def tell_parity(rows: Sequence[Row]) -> str:
     return (
         f"At ε = 1 the learner finds {100 * SURE:.0f} % of the parities of {least['columns']} columns from "
         f"{least['rows']} rows and of {most['columns']} columns from {most['rows']} (promised: {most['bound']}), "
-        f"though there are 2^{most['columns']} of them: it solves equations instead of trying them. Statistical "
-        "queries, and with them everything that people can do who trust nobody, need exponentially many for the same "
-        "class. So a curator can learn privately and efficiently what the local model cannot."
+        f"though there are 2^{most['columns']} of them: it solves equations instead of trying all parities. "
+        "Statistical queries, and therefore all methods of local differential privacy, need exponentially many people "
+        "for the same class. So a curator can learn privately and efficiently what the local model cannot."
     )
 
 
@@ -293,10 +293,10 @@ def tell_masked(rows: Sequence[Row]) -> str:
     needed = 8 * 2.0**bits * (2 * SURE - 1) ** 2 / math.expm1(1) ** 2
     return (
         f"With {bits} bits and {people:,} people two rounds find the concept in {100 * twice:.0f} % of the runs, one "
-        f"round in {100 * once:.0f} %. The first round shows a secret that tells what to ask in the second. Who must "
-        "ask everybody at once can only guess it, and a guess is right once in 2^d: however cleverly one asks, one "
-        f"round needs at least {needed:,.0f} people to be right in {100 * SURE:.0f} %, and twice as many with one bit "
-        "more."
+        f"round in {100 * once:.0f} %. The first round finds a secret, which says what to ask in the second "
+        "round. A protocol with one round can only guess this secret, and a guess is right once in 2^d. So every such "
+        f"protocol needs at least {needed:,.0f} people to be right in {100 * SURE:.0f} % of the runs, and twice as "
+        "many with one more bit."
     )
 
 

@@ -159,10 +159,10 @@ def draw(rows: Sequence[Row]) -> Figure:
     charts.caption(
         figure,
         f"A network of 64 units learns about {POOL // 2} of {POOL} images of digits, one label in {WRONG} is random. "
-        "The attacker calls a member whoever has a small loss, with a threshold learnt on other models, or compares "
-        "with other models as shadows. Same network and same number of steps with and without privacy; "
-        f"δ = {DELTA:g}; bars are standard errors over models. The regressions have few rows and an attacker who knows "
-        "all of them but one, a conspicuous one; a regression without privacy tells him for certain.",
+        "The attacker guesses that people with a small loss are members, with a threshold learnt on other models, or "
+        "compares with shadow models. Same network and same number of steps with and without privacy; "
+        f"δ = {DELTA:g}; bars are standard errors over models. The regressions have few rows. Their attacker knows all "
+        "rows except one unusual row, which a regression without privacy reveals for certain.",
     )
     return figure
 
@@ -219,9 +219,9 @@ def tell(rows: Sequence[Row]) -> str:
         f"{table}\n\nA network that fits every label, even a wrong one, is surer of the images it has seen, and that "
         "gives them away. Private training bounds what any attacker can gain, not only this one: the advantage, hits "
         "less false alarms, is at most (e^ε − 1 + 2δ)/(e^ε + 1). The attacks on the network stay far below the bound, "
-        "for nobody has chosen the images to be conspicuous; a weak attack proves nothing about a stronger one, the "
-        "bound does. Who knows everybody but one conspicuous person comes near it, on the regressions, and not beyond. "
-        "The models without privacy are not part of the library's models."
+        "because these images are not chosen to be unusual. A weak attack says nothing about a stronger one, but the "
+        "bound holds for all. On the regressions, an attacker who knows everybody except one unusual person comes near "
+        "the bound, and not beyond. The models without privacy are not part of the library's models."
     )
 
 

@@ -180,7 +180,7 @@ def _draw_epsilon(axes: Axes, rows: Sequence[Row]) -> None:
             axes.plot(fine, [theory(chosen[0]["people"], queries, sigma) for sigma in noise], color=colour, lw=1.5)
             axes.plot(epsilons, column(chosen, "right"), marker, color=colour, ms=5.5)
     for x, y, text, colour in (
-        (epsilons[0], 1.035, "ε for each sum, and nobody adds up", charts.ADVERSARY),
+        (epsilons[0], 1.035, "ε for each sum, without a ledger", charts.ADVERSARY),
         (2.1, 0.79, "no attack is above this\nif ε is for all sums", charts.QUIET),
         (2.1, 0.64, "ε for all sums together", charts.PRIVATE),
     ):
@@ -210,10 +210,11 @@ def tell(rows: Sequence[Row]) -> str:
     listed = ", ".join(f"{100 * right:.0f} % from {queries:,}" for queries, right in sorted(at_root.items()))
     return (
         f"With errors of up to ±{root}, about √n for {people} people, this share of the bits is right: {listed} sums. "
-        "Errors well below √n hide little even from as many sums as people, and larger ones only until more is asked: "
-        "what counts is the error beside the root of the number of sums. So it is with Laplace noise. With "
+        "Errors well below √n hide little, even if there are only as many sums as people. Larger errors protect only "
+        "until more sums are asked: the error must grow with the square root of the number of sums. The same holds for "
+        "Laplace noise. With "
         f"ε = {epsilon:g} for each of {most:,} sums {100 * each['right']:.0f} % are right, as if there were no noise; "
-        f"with ε = {epsilon:g} for all of them {100 * all_of['right']:.0f} %, and no attack whatever exceeds "
+        f"with ε = {epsilon:g} for all of them {100 * all_of['right']:.0f} %, and no attack can exceed "
         f"{100 * all_of['bound']:.0f} %. The price is paid in accuracy: sums then have a standard deviation of "
         f"{all_of['deviation']:,.0f}, more than there are people, so a curator who wants useful answers must answer "
         "fewer questions."

@@ -239,8 +239,8 @@ def tell(rows: Sequence[Row]) -> str:
         "value of each column, which one record can move; with public bounds it would keep its promise. Both work on "
         "features that were chosen by looking at all records. The other lines are estimators with public bounds (ours "
         "under add_remove, for one record), after the same choice of features; predictions cost nothing once they are "
-        f"fitted. Whoever reads no record and always says {sum(PRICES) / 2:g} is off by {middle / exact:.2f} times the "
-        "error without privacy: of so few records there is little to learn below ε = 0.3."
+        f"fitted. A constant guess of {sum(PRICES) / 2:g}, made without data, has {middle / exact:.2f} times the error "
+        "without privacy: with so few records there is little to learn below ε = 0.3."
         f"\n\n{CAUTION}"
     )
 

@@ -144,10 +144,9 @@ def tell(rows: Sequence[Row]) -> str:
         "\n".join((head, "|---|---|---|---|---|", *lines)) + "\n\n"
         f"With {most:,} people the share is off by {local:.2g} percentage points if nobody is trusted, {shuffler:.2g} "
         f"with a shuffler, {pair:.2g} with two shufflers, {servers:.2g} with two servers and {curator:.2g} with a "
-        "curator. A shuffler brings one from "
-        "the first line most of the way to the last: with more people each report may be clearer "
+        "curator. A shuffler comes close to the curator: with more people, each report may be clearer "
         f"(ε₀ = {errors['a shuffler']['epsilon_of_a_report']:.1f} here) and still hides among them. If the shuffler "
-        "works together with whoever reads the reports, only ε₀ remains. Two shufflers with blinded crowds of true "
+        "works together with the reader of the reports, only ε₀ remains. Two shufflers with blinded crowds of true "
         "answers come close to the curator, and lose everything if both work together. Two servers that add up "
         "secret shares and make the noise together have the error of the curator, and lose everything in the same way."
     )

@@ -172,7 +172,7 @@ def tell(rows: Sequence[Row]) -> str:
     few = select(rows, what="release", released=EXACT, others="1 to 3 people")[0]["share"]
     return (
         f"Sex, postcode and birth date leave {100 * share[EXACT]:.0f} % of the people alone with their values, and "
-        f"another {100 * few:.0f} % with three others at most: whoever has these three in a list with names has the "
+        f"another {100 * few:.0f} % with at most three others: a list with names and these three values identifies the "
         "person. In the United States 87 % were unique by Sweeney’s count and 63 % by Golle’s. A month instead of a "
         f"day leaves {100 * month:.0f} %, and a year hardly anybody – until the occupation is added, which makes it "
         f"{100 * job:.0f} % again: no column is harmless by itself. The curves on the right say why: there are about "

@@ -56,7 +56,7 @@ def counters(
     choices: list[Counter]
     if (rho is None) == (epsilon is None) or (delta is not None and epsilon is None):
         hint = "Write rho=0.5, or epsilon=1 with delta=1e-6, or epsilon=1 alone for pure privacy."
-        raise InvalidParameter("rho", rho, "one currency is needed, and only one", hint)
+        raise InvalidParameter("rho", rho, "say how much to spend, in exactly one way", hint)
     if rho is not None:
         choices = [
             SquareRootCounter.for_rho(rho, sensitivity=sensitivity, **common),

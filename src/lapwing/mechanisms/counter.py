@@ -83,7 +83,7 @@ class Counter(Mechanism):
         if self.unit is EVENT and checks.whole(active_steps=self.active_steps) > 1:
             self._set(unit=PERSON)
         if checks.whole(steps=self.steps) > LARGEST_STEPS:
-            raise InvalidParameter("steps", self.steps, f"is more than {LARGEST_STEPS}", "Close a step less often.")
+            raise InvalidParameter("steps", self.steps, f"is more than {LARGEST_STEPS}", "Use longer steps.")
         checks.whole(width=self.width)
         checks.whole(active_steps=self.active_steps)
         checks.whole(separation=self.separation)
@@ -177,9 +177,7 @@ class Counter(Mechanism):
         if len(data) != self.state_bytes or data[:4] != MAGIC:
             raise _damaged("is not a stored state of this counter", "Pass what to_bytes() wrote.")
         if sha256(data[:-MARK]).digest()[:MARK] != data[-MARK:]:
-            raise _damaged(
-                "is damaged", "Restore the state from where it is kept; never start again from an older one."
-            )
+            raise _damaged("is damaged", "Restore the newest state. Never start again from an older one.")
         _, fingerprint, step = _HEADER.unpack_from(data)
         if fingerprint != self._fingerprint or step > self.steps:
             raise _damaged("belongs to a counter with other parameters", "Make the counter with the same parameters.")
@@ -229,7 +227,7 @@ class Counter(Mechanism):
         if state.step + count > self.steps:
             why = f"has {self.steps - state.step} of {self.steps} steps left, fewer than asked for"
             raise InvalidParameter(
-                "state", "<state>", why, "Open a new counter for a new stretch of time, and pay again."
+                "state", "<state>", why, "Open a new counter for the next period, which costs again."
             )
 
     def _row(self, values: Any) -> Any:

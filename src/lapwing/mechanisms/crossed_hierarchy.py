@@ -133,15 +133,17 @@ class CrossedHierarchy(Mechanism):
         if not isinstance(self.trees, Sequence) or len(self.trees) != 2:
             raise InvalidParameter("trees", self.trees, "must be two trees", hint)
         for tree in self.trees:
-            checks.of_kind(Tree, "is no tree", hint, trees=tree)
+            checks.of_kind(Tree, "is not a tree", hint, trees=tree)
             if tree.sizes[0] != 1 or tree.leaf_levels != (tree.levels - 1,) or tree.nodes > MOST_NODES:
                 why = f"must have one root, all leaves on the last level, and at most {MOST_NODES:,} nodes"
                 raise InvalidParameter("trees", tree, why, hint)
         checks.true_or_false(integers=self.integers)
         if (self.epsilon is None) == (self.rho is None):
-            raise InvalidCall("CrossedHierarchy", "say how much to spend, in one way", "Write epsilon=1, or rho=0.5.")
+            raise InvalidCall(
+                "CrossedHierarchy", "say how much to spend, in exactly one way", "Write epsilon=1, or rho=0.5."
+            )
         if isinstance(self.weights, str) or len(self.weights) != 2:
-            why = "must say something for each of the two trees"
+            why = "must have one entry for each of the two trees"
             raise InvalidParameter("weights", self.weights, why, 'Write weights=("levels", "levels").')
         self._set(trees=tuple(self.trees), weights=tuple(self.weights))
         size = checks.positive(epsilon=self.epsilon) if self.rho is None else checks.positive(rho=self.rho)

@@ -118,7 +118,7 @@ class CrowdThreshold(Mechanism):
     def _epsilon(self, delta: Fraction) -> Fraction:
         atom = Fraction(self._drop.high[0] + 4 * self._drop.rest, _ONE)
         if delta <= atom:
-            why = f"nothing is dropped with probability {float_up(atom):.3g}, and no epsilon covers that"
+            why = f"no report is dropped with probability {float_up(atom):.3g}, and no epsilon covers that"
             raise InvalidParameter("delta", float(delta), why, "Write a larger delta or mean_drop, or a smaller sigma.")
         return Fraction(least(lambda k: self._drop.delta(Fraction(k, _STEPS), self.relation) <= delta), _STEPS)
 

@@ -52,7 +52,7 @@ class Exponential(Selection):
 
     def __post_init__(self) -> None:
         if checks.true_or_false(fixed_normaliser=self.fixed_normaliser) and self.monotone:
-            raise InvalidParameter("fixed_normaliser", True, "does not go with monotone", "Leave one out.")
+            raise InvalidParameter("fixed_normaliser", True, "cannot be combined with monotone", "Leave one out.")
         Selection.__post_init__(self)
 
     def _factor(self) -> int:

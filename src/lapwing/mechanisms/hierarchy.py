@@ -105,11 +105,11 @@ class Hierarchy(Mechanism):
 
     def __post_init__(self) -> None:
         Mechanism.__post_init__(self)
-        checks.of_kind(Tree, "is no tree", "Write tree=Tree([[3], [2, 2, 1]]).", tree=self.tree)
+        checks.of_kind(Tree, "is not a tree", "Write tree=Tree([[3], [2, 2, 1]]).", tree=self.tree)
         checks.true_or_false(integers=self.integers)
         checks.true_or_false(non_negative=self.non_negative)
         if (self.epsilon is None) == (self.rho is None):
-            raise InvalidCall("Hierarchy", "say how much to spend, in one way", "Write epsilon=1, or rho=0.5.")
+            raise InvalidCall("Hierarchy", "say how much to spend, in exactly one way", "Write epsilon=1, or rho=0.5.")
         if self.non_negative and not self.integers:
             self._set(non_negative=False)
         known = KnownNodes.of(self.tree, self.invariants, non_negative=self.non_negative)

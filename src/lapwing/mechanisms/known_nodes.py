@@ -42,7 +42,7 @@ class KnownNodes:
             if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INVARIANT:
                 raise InvalidParameter("invariants", value, "must be a whole number that fits a double", _HINT)
             if non_negative and value < 0:
-                raise InvalidParameter("invariants", value, "is below 0, where no number may be", _HINT)
+                raise InvalidParameter("invariants", value, "is negative, but no number here may be negative", _HINT)
             masks[level][place], values[level][place] = True, value
         given = tuple(sorted((_node(node, tree), int(value)) for node, value in invariants.items()))
         if given:
@@ -75,7 +75,7 @@ def _node(node: object, tree: Tree) -> tuple[int, int]:
         raise InvalidParameter("invariants", node, "must be a pair of a level and a place in it", _HINT)
     level, place = pair
     if not (0 <= level < tree.levels and 0 <= place < tree.sizes[level]):
-        raise InvalidParameter("invariants", node, "is no node of the tree", _HINT)
+        raise InvalidParameter("invariants", node, "is not a node of the tree", _HINT)
     return level, place
 
 

@@ -138,7 +138,7 @@ def given_weights(weights: object, tree: Tree, free: frozenset[int]) -> tuple[Fr
     numbers = [Fraction(0) if level in free else number for level, number in enumerate(numbers)]
     for level in tree.leaf_levels:
         if level not in free and not numbers[level]:
-            why = f"level {level} has leaves, and no level below could say what they are"
+            why = f"level {level} has leaves, so its weight must be above 0"
             raise InvalidParameter("weights", weights, why, hint)
     total = sum(numbers, Fraction(0))
     return tuple(number / total if total else number for number in numbers)

@@ -43,7 +43,7 @@ def moderate(epsilon: Number, name: str = "epsilon") -> Fraction:
     """An epsilon of a local protocol, exactly; one that protects nobody is refused."""
     exact = checks.positive(**{name: epsilon})
     if exact > LARGEST_EPSILON:
-        why = "is no protection: the truth would be told practically always"
+        why = "gives no protection: the report would almost always be the truth"
         raise InvalidParameter(name, epsilon, why, f"Write {name}=4, for example.")
     return exact
 

@@ -89,7 +89,7 @@ class QuantileDraw:
         """
         index = self._want
         if index is None:
-            raise InvalidCall("refine", "nothing is wanted any more", "Read value.")
+            raise InvalidCall("refine", "the draw is already done", "Read value.")
         cell, finer = self._cell(index), checks.whole(width=width)
         end = cell.start + cell.width
         cells = [(start, min(finer, end - start), count) for start, count in zip(starts, counts, strict=True)]

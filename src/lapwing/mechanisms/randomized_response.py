@@ -187,7 +187,10 @@ def check_replace(relation: str) -> None:
     """Local mechanisms hide what an answer is, not that it was given."""
     if relation != "replace":
         raise InvalidParameter(
-            "relation", relation, "an answer hides what it says, not that it was given", "Write relation='replace'."
+            "relation",
+            relation,
+            "randomized response hides the answer, not that somebody answered",
+            "Write relation='replace'.",
         )
 
 

@@ -196,7 +196,7 @@ def is_frame(data: object) -> bool:
 
 
 def _table(data: object) -> InvalidParameter:
-    why = "has rows and columns, and a person who owns a row would count once for each column"
+    why = "has several columns, so each person would be counted once per column"
     return InvalidParameter("data", f"<{type(data).__name__}>", why, "Pass one column.")
 
 
@@ -238,7 +238,7 @@ def places_of(labels: Sequence[Any], **named: object) -> dict[Any, int]:
         pass
     [(name, _)] = named.items()
     raise InvalidParameter(
-        name, f"<{name}>", "two are equal, or one can equal nothing (a list, NaN)", f"Write {name}=['a', 'b']."
+        name, f"<{name}>", "two are equal, or one cannot be compared (a list, NaN)", f"Write {name}=['a', 'b']."
     )
 
 

@@ -113,7 +113,7 @@ def check_monotone(monotone: object, relation: str) -> None:
         raise InvalidParameter(
             "monotone",
             True,
-            "replacing a unit may raise one score and lower another, so nothing is monotone under replace",
+            "monotone needs add_remove: replacing a unit may raise one score and lower another",
             "Write monotone=False, or relation='add_remove'.",
         )
 

@@ -347,7 +347,7 @@ class Tops(Mechanism):
         return quotient(exact.numerator, exact.denominator)
 
     def _check(self, state: object) -> None:
-        checks.of_kind(TopsState, "is no state of a stream", "Pass what open() or observe() gave.", state=state)
+        checks.of_kind(TopsState, "is not a state of a stream", "Pass what open() or observe() gave.", state=state)
         if getattr(state, "fingerprint", None) != self._fingerprint:
             raise _damaged("belongs to a stream with other parameters")
 

@@ -205,7 +205,7 @@ class WEvent(Mechanism):
         """What `WEventState.to_bytes` wrote; anything else is refused."""
         hint = "Read the bytes that to_bytes wrote, with the parameters of then."
         if not isinstance(data, bytes) or len(data) != self.state_bytes:
-            raise InvalidParameter("data", "<bytes>", f"is no state of {self.state_bytes} bytes", hint)
+            raise InvalidParameter("data", "<bytes>", f"is not a state of {self.state_bytes} bytes", hint)
         body, check = data[:-_CHECK], data[-_CHECK:]
         magic, parameters, step, since, shares, allowed = _HEAD.unpack_from(body)
         if magic != _MAGIC or check != hashlib.sha256(body).digest()[:_CHECK]:
@@ -219,7 +219,7 @@ class WEvent(Mechanism):
         return state
 
     def _check(self, state: object) -> None:
-        checks.of_kind(WEventState, "is no state", "Write state = mechanism.open() first.", state=state)
+        checks.of_kind(WEventState, "is not a state", "Write state = mechanism.open() first.", state=state)
         if getattr(state, "parameters", None) != self._parameters:
             why = "belongs to a mechanism with other parameters"
             raise InvalidParameter("state", "<state>", why, "Use the mechanism that opened it.")

@@ -57,5 +57,5 @@ def unit_of(account: Account | None) -> str:
     """Whom the losses of a fit are about, whether or not it is charged."""
     if account is None:
         return "person"
-    checks.of_kind(Account, "is no account", "Write account=Account(ledger, 'patients').", account=account)
+    checks.of_kind(Account, "is not an account", "Write account=Account(ledger, 'patients').", account=account)
     return account.unit

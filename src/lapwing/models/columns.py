@@ -117,7 +117,7 @@ def _pair(name: str, pair: object) -> tuple[Fraction, Fraction]:
 def width_of(X: Any) -> int:
     """How many columns a table has, which is public. Of rows in a list, only how long each is is seen."""
     if hasattr(X, "tocsr"):
-        why = "is sparse, and which entries are stored would tell about people"
+        why = "is sparse, and the places of its entries would reveal something about people"
         raise InvalidParameter("X", f"<{type(X).__name__}>", why, "Pass a dense table: X.toarray().")
     if getattr(getattr(X, "dtype", None), "kind", None) == "c":
         raise InvalidParameter("X", "<complex>", "Complex data not supported", "Pass real and imaginary parts.")
@@ -184,10 +184,10 @@ def places(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
 def classes_of(classes: Any) -> NDArray[Any]:
     """The public classes, in their order; at least one."""
     if classes is None:
-        why = "which classes there are must be public, for a rare one would tell about a person"
+        why = "the classes must be public, because a rare class could reveal a person"
         raise InvalidParameter("classes", None, why, "Write classes=[0, 1], for example.")
     if isinstance(classes, (str, bytes, Mapping)) or not hasattr(classes, "__len__"):
-        raise InvalidParameter("classes", classes, "is no list of labels", "Write classes=[0, 1], for example.")
+        raise InvalidParameter("classes", classes, "is not a list of labels", "Write classes=[0, 1], for example.")
     listed = classes.tolist() if hasattr(classes, "tolist") else list(classes)
     if not listed:
         raise InvalidParameter("classes", classes, "there is none", "Write classes=[0, 1], for example.")
@@ -196,7 +196,7 @@ def classes_of(classes: Any) -> NDArray[Any]:
         try:
             listed = sorted(listed)
         except TypeError:
-            hint = "Write them as a list, in an order of your own."
+            hint = "Write them as a list."
             raise InvalidParameter("classes", classes, "has no order", hint) from None
     array = np.asarray(listed)
     if array.ndim == 1 and array.tolist() == listed:
@@ -215,7 +215,7 @@ def same_rows(X: Any, y: Any) -> None:
         y = y if hasattr(y, "__len__") else np.asarray(y)
         shape: tuple[int, ...] = getattr(y, "shape", (1,))
         if isinstance(y, (str, bytes, Mapping, set, frozenset)) or getattr(y, "ndim", 1) == 0:
-            raise InvalidParameter("y", f"<{type(y).__name__}>", "is no column", "Pass a list or an array.")
+            raise InvalidParameter("y", f"<{type(y).__name__}>", "is not a column", "Pass a list or an array.")
         wide = len(shape) > 2 or (len(shape) == 2 and shape[1] != 1)
     if _length(X) != _length(y):
         raise InvalidParameter("y", "<column>", "has not one entry for each row of X", "Pass the same rows in both.")

@@ -111,7 +111,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         if names is None and isinstance(self.bounds, Mapping) and len(self.bounds) == columns:
             names = list(self.bounds)
         if not all(isinstance(name, str) for name in names or []):
-            raise InvalidParameter("columns", f"<{type(columns).__name__}>", "are no names of columns", _COLUMNS)
+            raise InvalidParameter("columns", f"<{type(columns).__name__}>", "are not names of columns", _COLUMNS)
         recipe = self._recipe(checks.whole(columns=columns if names is None else len(names)), names)
         remaining = None if self.account is None else self.account.remaining()
         return FitQuote(estimator=type(self).__name__, loss=recipe.loss, lines=tuple(recipe.lines), remaining=remaining)
@@ -216,13 +216,13 @@ def entropy_of(random_state: Any) -> Entropy:
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         return Reproducible(checks.whole(random_state=random_state, minimum=0))
     hint = "Leave it out; write a whole number for experiments that need not be private."
-    raise InvalidParameter("random_state", f"<{type(random_state).__name__}>", "is no source of noise", hint)
+    raise InvalidParameter("random_state", f"<{type(random_state).__name__}>", "is not a source of noise", hint)
 
 
 def _unpriced(estimator: object, score: float) -> float:
     warnings.warn(
         f"the score of {type(estimator).__name__} is not private: it was computed from the rows without noise. Use "
-        "rows that are public, or lapwing.models.PrivateScore, which is paid for.",
+        "public rows, or lapwing.models.PrivateScore, which spends budget.",
         NotPrivateWarning,
         stacklevel=3,
     )

@@ -139,7 +139,7 @@ class SelectFeatures(PrivateTransformer[_Recipe]):
     def _target_bounds(self) -> Box:
         if self.target_bounds is None:
             hint = "Write target_bounds=(0, 100), or classes=[0, 1]."
-            raise InvalidCall("fit", "what the target can be must be public", hint)
+            raise InvalidCall("fit", "the range or the classes of the target must be public", hint)
         return Box.of(self.target_bounds, 1, name="target_bounds")
 
     def _demand(self, X: Any, y: Any) -> None:

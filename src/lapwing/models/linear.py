@@ -348,7 +348,7 @@ class LinearRegression(PrivateRegressor[_Recipe]):
     def notes(self, names: Sequence[str] | None = None) -> tuple[str, ...]:
         """What a reader of the slopes must know, from the noisy result alone; names are those of the columns."""
         if self.learnt_ == "mean":
-            why = "The noise hides every slope: only the mean of the target was learnt."
+            why = "The noise hides every slope: only the mean of the target could be learnt."
         elif self.learnt_ == "direction":
             why = "The noise hides single slopes: only one direction was learnt, so slopes say little about one column."
         elif self.method != "output" and np.isnan(self.coef_interval_).all():
@@ -358,7 +358,7 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         else:
             called = [names[i] if names is not None else f"column {i}" for i in np.flatnonzero(self.drowned_).tolist()]
             return (f"The noise may hide the slope of {', '.join(called)}: its interval contains 0.",)
-        return (f"{why} Spend more, or bring more rows.",)
+        return (f"{why} Spend a larger epsilon, or use more rows.",)
 
     def _factor(self) -> float:
         """Standard errors in an interval: by the wider of a normal and a Laplace law, for noise is of both kinds."""

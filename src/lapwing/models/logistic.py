@@ -164,7 +164,7 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
     def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
         if self.method not in get_args(Method):
             hint = f"Write one of {', '.join(get_args(Method))}."
-            raise InvalidParameter("method", self.method, "is no way to fit", hint)
+            raise InvalidParameter("method", self.method, "is not a method to fit", hint)
         classes = len(classes_of(self.classes))
         if classes < 2:
             raise InvalidParameter("classes", self.classes, "there is only one", "Write classes=[0, 1], for example.")

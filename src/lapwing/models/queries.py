@@ -74,14 +74,14 @@ class QueryOracle:
         """What the next so many people send, as −1 or 1. Each has the mean v·(e^ε − 1)/(e^ε + 1)."""
         count = checks.whole(people=people)
         if count > self.remaining:
-            why = f"{self.remaining} people are left, and nobody answers twice"
+            why = f"only {self.remaining} people are left, and nobody answers twice"
             raise InvalidCall("ask", why, "Ask fewer people, or fewer queries.")
         rows = slice(self._asked, self._asked + count)
         self._asked += count
         with np.errstate(all="ignore"):  # a warning would depend on a record
             values = np.asarray(query(self._X[rows], self._y[rows]), dtype=float)
         if values.size != count:
-            why = "the query gives not one number for each person, and nobody answers twice"
+            why = "the query must give one number per person"
             raise InvalidCall("ask", why, "Return an array as long as the rows.")
         return local_answers(values.ravel(), self._coins, self._entropy)
 
@@ -179,7 +179,7 @@ def parts_of(X: NDArray[Any]) -> tuple[Bits, NDArray[np.int64], Bits]:
 def check_power(bits: int) -> int:
     """A power of two, so that places have Walsh functions."""
     if checks.whole(bits=bits, minimum=2) & (bits - 1):
-        raise InvalidCall("MaskedParity", f"{bits} is no power of two", "Write bits=8, for example.")
+        raise InvalidCall("MaskedParity", f"{bits} is not a power of two", "Write bits=8, for example.")
     return bits
 
 

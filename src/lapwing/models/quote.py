@@ -66,10 +66,10 @@ class FitQuote(Quote):
         known = any(line.off_by is not None for line in self.lines)
         often = ["noise moves each number by at most this, with 95 % confidence"] if known else []
         if any("half width" in line.of for line in self.lines):
-            often.append("a half width is half of the distance between the bounds of a column")
+            often.append("a half width is half the distance between the bounds of a column")
         return [
             *often,
-            "what is done with the fitted model costs nothing more",
+            "using the fitted model costs nothing more",
             "nothing was spent, and no row was read",
         ]
 

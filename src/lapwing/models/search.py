@@ -72,7 +72,7 @@ class _Recipe:
     def _gap(self) -> tuple[float, str]:
         gap = self.choose.accuracy()
         if self.box is None:
-            return gap, "rows more are wrong than with the best"
+            return gap, "more rows are wrong than with the best setting"
         return gap / float(self.choose.sensitivity), "rows' largest errors more than the best"
 
 
@@ -218,7 +218,7 @@ def cost_of(model: Any, columns: int, names: Sequence[str] | None, unit: str = "
     steps = [step for step in steps if step is not None and step != "passthrough"]
     for step in steps:
         if not isinstance(step, PrivateEstimator):
-            why = "is not a private estimator, and what it learns from the rows would not be paid for"
+            why = "is not a private estimator, so its fit would not be protected"
             hint = "Use estimators of lapwing.models, or a Pipeline of nothing else."
             raise InvalidParameter("estimator", f"<{type(step).__name__}>", why, hint)
     losses, rows = [], table(np.empty((0, columns)), names)
@@ -257,14 +257,14 @@ def _unpaid(estimator: Any, setting: Mapping[str, Any], account: Account | None)
     """A candidate that charges nobody: the search pays for all of them at once."""
     if not hasattr(estimator, "get_params") or isinstance(estimator, type):
         hint = "Write PrivateGridSearch(estimator, param_grid), the estimator being one of lapwing.models."
-        raise InvalidParameter("estimator", f"<{type(estimator).__name__}>", "is no estimator", hint)
+        raise InvalidParameter("estimator", f"<{type(estimator).__name__}>", "is not an estimator", hint)
     candidate = clone(estimator).set_params(**setting)
     if not hasattr(candidate, "predict"):
         why, hint = "does not predict, so nothing can be compared", "Use a classifier or a regressor, or end with one."
         raise InvalidParameter("estimator", f"<{type(candidate).__name__}>", why, hint)
     accounts = _named(candidate, "account")
     if any(inner is not None and inner != account for inner in accounts.values()):
-        why = "is charged by each fit, while the search pays for all of them at once"
+        why = "is charged by each fit, but the search pays for all fits at once"
         raise InvalidParameter("account", "<of the estimator>", why, "Write PrivateGridSearch(…, account=account).")
     return candidate.set_params(**dict.fromkeys(accounts))
 

@@ -41,7 +41,7 @@ class Spending:
     ) -> Self:
         """Epsilon alone buys Laplace noise; epsilon with a delta, or rho, buys Gaussian noise."""
         if (epsilon is None) == (rho is None) or (rho is not None and delta is not None):
-            why = "say how much to spend, in one way"
+            why = "say how much to spend, in exactly one way"
             raise InvalidCall("fit", why, "Write epsilon=1, or epsilon=1 and delta=1e-6, or epsilon=None and rho=0.1.")
         if rho is not None:
             size = checks.positive(rho=rho)

@@ -1,9 +1,10 @@
 """Who may ask: a limit of questions, a smallest charge, and a breaker that failures trip.
 
-A question that fails because of a row has answered it, exactly and at any charge. So a failure is an alarm: it stops
-the analyst at once and, after the third, closes the data set, until the owner has looked and reopened it. It is not a
-bound. Every question that does not fail is an answer, too: k questions of which r may fail tell up to log2 of the
-number of ways to choose at most r among k, in bits. Hence the limit of questions, and the smallest charge.
+A question that fails because of a row reveals something exact about that row, whatever it cost. So a failure is an
+alarm. It stops the analyst at once. After the third failure the data set is closed until the owner has looked and
+reopened it. This is not a bound, because a question that does not fail reveals something, too: if r of k questions may
+fail, they tell up to log2 of the number of ways to choose at most r among k, in bits. Therefore the number of questions
+is limited, and each has a smallest charge.
 """
 
 from __future__ import annotations

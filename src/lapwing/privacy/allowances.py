@@ -46,7 +46,12 @@ def new_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
     dataset, unit = stable_name("dataset", dataset), stable_name("unit", allowance.unit)
     if type(allowance).__name__ not in _KINDS:
         hint = "Write PureDP(3), ApproxDP(3, 1e-6) or ZCDP(0.5)."
-        raise InvalidParameter("allowance", str(allowance), "only plain sums are valid for adaptive questions", hint)
+        raise InvalidParameter(
+            "allowance",
+            str(allowance),
+            "an allowance must be PureDP, ApproxDP or ZCDP, whose sums hold for adaptive questions",
+            hint,
+        )
     size, delta = _amounts(allowance, floor)
     if size > LARGEST_SIZE / SIZE_UNIT or delta > LARGEST_DELTA / DELTA_UNIT:
         why = f"more than {LARGEST_SIZE}, or a delta of more than {LARGEST_DELTA}, protects nobody"
@@ -131,10 +136,10 @@ def same_kind(row: Row, allowance: Loss) -> None:
     """An allowance keeps its kind, and an analyst's has the kind of the common one: both are charged the same cost."""
     _same_relation(row, allowance)
     if row["relation"] != _promise(allowance):
-        why = "the data set was opened under another trust, and stays so"
+        why = "the data set was opened under another trust, which cannot change"
         raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), allowance, why)
     if row["kind"] != type(allowance).__name__:
-        why = f"the allowance is counted in {row['kind']}, and stays so"
+        why = f"the allowance is counted in {row['kind']}, which cannot change"
         raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), allowance, why)
 
 
@@ -143,7 +148,7 @@ def by_unit(loss: Loss | Iterable[Loss]) -> dict[str, Loss]:
     losses = [as_loss(part) for part in ([loss] if isinstance(loss, Loss) or not isinstance(loss, Iterable) else loss)]
     units = {stated.unit: stated for stated in losses}
     if not losses or len(units) < len(losses):
-        why, hint = "a release has exactly one loss for each unit", "Add them up: first + second."
+        why, hint = "a release has exactly one loss per unit", "Add them up: first + second."
         raise InvalidParameter(
             "loss", [str(stated) for stated in losses], why, hint if losses else "Write PureDP(0.1)."
         )

@@ -1,8 +1,8 @@
-"""A guarantee in words: what a sceptic may learn about one person, at worst.
+"""A guarantee in words: what an attacker can learn about one person, at worst.
 
-People understand odds ("out of 100 …") better than epsilon or samples of noisy output (see the user studies named in
-docs/privacy.md). Every number here is a bound that holds for a reader who knows the records of everybody else, and is
-rounded to the side on which the sentence stays true.
+People understand odds better than epsilon or samples of noisy output (docs/privacy.md names the user studies). Every
+number here is a bound. It holds even for an attacker who knows the records of everybody else. It is rounded to the side
+on which the sentence stays true.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lapwing.privacy.notation import written_down, written_up
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The same facts twice: `text` to read, `data` (plain JSON) to draw.
+    """The same facts in two forms: `text` to read, and `data` (plain JSON) for charts.
 
     >>> from lapwing.privacy import PureDP
     >>> PureDP(1).explain().data["out_of_100_after"]
@@ -47,12 +47,13 @@ def explain(
 ) -> Explanation:
     """What a loss means for one unit.
 
-    Under add_remove the question is whether somebody takes part, under replace what somebody's record says. To ask the
-    second question of a loss about the first, explain `loss.to_replace()`: what a record says changes two neighbours.
+    Under add_remove, an attacker wants to know whether somebody is in the data. Under replace, the attacker wants to
+    know what somebody's record says. If a loss is stated under add_remove, `loss.to_replace().explain()` answers the
+    second question: changing a record means removing one and adding another.
 
-    `prior` is the chance a sceptic gives the statement before the release, `alpha` the false-alarm rate of
-    the best test, `delta` where a loss that has none of its own is read as (ε,δ). A declared `population` refuses
-    deltas that could publish one of its members.
+    `prior` is how sure the attacker was before the release. `alpha` is the false-alarm rate of the attacker's test.
+    `delta` is used to read a loss without a delta of its own as (ε,δ). With a declared `population`, a delta that could
+    publish one of its members is refused.
 
     >>> from lapwing.privacy import PureDP
     >>> explain(PureDP(1), prior=0.1).data["out_of_100_after"]
@@ -100,7 +101,7 @@ def posterior(epsilon: Fraction, prior: Fraction) -> tuple[Fraction, Fraction]:
     For (ε,δ) this is not a bound outside an event of probability δ: randomized response at slightly more than ε passes
     it by a little most of the time. What holds (KOV): the two outputs are (1−δ)A + δL and (1−δ)B + δL′ with A, B within
     e^±ε of each other. With L and L′ replaced by one distribution C, they obey the bound, and each has moved by at most
-    δ in total variation. That is the "stand-in" of the text.
+    δ in total variation. That is the "idealised release" of the text.
     """
     down = exp_neg_down(epsilon)
     high = prior / (prior + (1 - prior) * down)
@@ -144,27 +145,26 @@ def _finite(value: float) -> float | None:
 def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     unit, relation = loss.unit, loss.relation
     change = "joins or leaves" if relation == "add_remove" else "is replaced by another"
-    about = f"that one {unit} takes part" if relation == "add_remove" else f"of what the record of one {unit} says"
-    others, ones = ("absent", "present") if relation == "add_remove" else ("with one record", "with the other record")
+    about = f"that one {unit} is in the data" if relation == "add_remove" else f"of what the record of one {unit} says"
+    found = f"detects that one {unit} is in the data" if relation == "add_remove" else f"recognises one {unit}'s record"
     read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
     odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
     lines = [
-        f"{loss}: what can be learnt about one {unit}, at worst.",
-        f"{odds}: when one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as "
-        "likely.",
+        f"{loss}: what an attacker can learn about one {unit}, at worst.",
+        f"{odds}: if one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
         f"Belief: an attacker who was {data['out_of_100_before']} % sure {about} can become at most "
-        f"{data['out_of_100_after']} % sure, even one who knows everybody else's data "
-        f"({_percent(data['prior'], written_down)} becomes {_percent(data['posterior_low'], written_down)} to "
-        f"{_percent(data['posterior_high'], written_up)}).",
-        f"Test: if the best test wrongly accuses {_percent(data['alpha'], written_down)} of those {others}, it finds "
-        f"at most {data['out_of_100_found']} % of those {ones}.",
+        f"{data['out_of_100_after']} % sure. This holds even if the attacker knows everybody else's data. "
+        f"Afterwards the belief lies between {_percent(data['posterior_low'], written_down)} and "
+        f"{_percent(data['posterior_high'], written_up)}.",
+        f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {found} "
+        f"at most {data['out_of_100_found']} % of the time.",
     ]
     if loss.trust is not None:
         lines.append(f"Trust: {loss.trust}.")
     if pair.delta:
         lines.append(
-            "Exception: odds and belief are those of a stand-in, whose answers differ from the real ones with "
-            f"probability at most {written_up(pair.delta, 3)}; when they differ, anything may be revealed."
+            "Exception: odds and belief hold for an idealised release. The real release differs from it with "
+            f"probability at most {written_up(pair.delta, 3)}. When it differs, anything may be revealed."
         )
     return "\n".join(lines)
 

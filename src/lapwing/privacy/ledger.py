@@ -145,7 +145,7 @@ class Ledger:
         one may ask, how little a question may cost, and how many may fail; later they only become stricter.
         """
         if rules is not None:
-            checks.of_kind(Rules, "are no rules", "Write rules=Rules(failures=3).", rules=rules)
+            checks.of_kind(Rules, "are not Rules", "Write rules=Rules(failures=3).", rules=rules)
         row = new_row(dataset, analyst, allowance)
         warn_if_large(allowance, f"the allowance of {dataset!r}")
         dataset, unit, analyst = place = row["dataset"], row["unit"], row["analyst"]
@@ -157,7 +157,7 @@ class Ledger:
             elif analyst != EVERYBODY:
                 the_row(database, dataset, unit, EVERYBODY)  # says what is missing
             elif any(True for _ in charges(database, dataset)):
-                why = f"what was released so far stated no loss per {unit}, so nothing can be promised any more"
+                why = f"earlier releases stated no loss per {unit}, so nothing can be promised per {unit} now"
                 hint = "Open the allowances for all units before the first charge."
                 raise InvalidParameter("allowance", str(allowance), why, hint)
             if rules is not None:
@@ -417,7 +417,7 @@ def _by_key(database: Database, key: str, bound: str) -> Charge | None:
 
 def _must_be_bytes(content: object) -> None:
     if not isinstance(content, bytes):
-        why = "what is stored and what is shown must be the same bytes"
+        why = "must be bytes, so that the stored and the shown answer are the same"
         raise InvalidParameter("content", type(content), why, "Encode it: json.dumps(answer).encode().")
 
 
@@ -438,7 +438,7 @@ def _plain(value: object) -> object:
     if value is None or isinstance(value, str | bool):
         return value
     hint = "Write text, numbers, and lists or dicts of them; for anything else its digest."
-    raise InvalidParameter("binding", type(value), "cannot be compared with what was asked before", hint)
+    raise InvalidParameter("binding", type(value), "cannot be compared with earlier questions", hint)
 
 
 def _digest(value: object) -> str:

@@ -1,12 +1,12 @@
-"""What a mechanism costs: frozen guarantees that add, repeat, scale to groups and convert, never in our favour.
+"""Privacy losses: guarantees that can be added, repeated, scaled to groups and converted, always as upper bounds.
 
-Every loss names its neighbouring relation and its unit of protection; losses that differ in either do not add. Where it
-does not hold against everybody who sees the releases, it carries a `Trust`, and so does every sum that it is in.
+Every loss names its neighbouring relation and its unit of protection; losses that differ in either cannot be added. If
+a loss does not hold against everybody who sees the releases, it carries a `Trust`, and so do its sums.
 
     a + b            one release after another (the second may depend on the first answer)
     k * a            the same release k times
     a.for_group(k)   protection of k units at once
-    a <= b           whoever has a has b
+    a <= b           the guarantee a implies the guarantee b
 
 Numbers are exact `Fraction`s; whatever must be rounded is rounded upwards.
 """
@@ -137,7 +137,7 @@ class Loss(metaclass=Helpful):
         """Refused under replace: the exact number of units costs nothing there and everything under add_remove."""
         if self.relation == "add_remove":
             return self
-        why = "hiding which unit is present does not hide how many there are"
+        why = "replace does not hide how many units there are"
         raise UnsupportedConversion(self, "add_remove", why, "Prove the mechanism under add_remove from the start.")
 
     def subsampled(self, rate: Number, sampling: Sampling = "poisson") -> Loss:
@@ -424,7 +424,7 @@ def below_one(**named: object) -> Fraction:
     if bounds.tidy(delta) >= 1:
         shown = float_up(delta)
         hint = f"Write {name}=1e-6, for example, and compose less."
-        raise InvalidParameter(name, shown, "with 1 or more, nothing is promised any longer", hint)
+        raise InvalidParameter(name, shown, "a delta of 1 or more promises nothing", hint)
     return delta
 
 
@@ -434,5 +434,5 @@ def refuse_large_delta(delta: Fraction, population: int | None) -> None:
         return
     units = checks.whole(population=population)
     if delta * units >= 1:
-        why = f"among {units} declared units it permits publishing one of them outright"
+        why = f"with {units} declared units it permits publishing one of them outright"
         raise InvalidParameter("delta", float_up(delta), why, f"Write a delta well below {1 / units:.3g}.")

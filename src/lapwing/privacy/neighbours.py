@@ -1,4 +1,4 @@
-"""Who is hidden, and among which tables: the neighbouring relation and the unit of protection.
+"""The neighbouring relation and the unit of privacy: who is protected, and which tables are compared.
 
 `add_remove`: two tables are neighbours when one has all rows of one unit that the other lacks. The number of units is
 protected too. `replace`: one unit's rows are exchanged for another's, so the number of units is public.

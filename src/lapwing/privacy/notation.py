@@ -1,4 +1,4 @@
-"""Numbers of a guarantee as text: as one would write them, and never on the wrong side of what they state."""
+"""Numbers of a guarantee as text: short, and always rounded to the safe side."""
 
 from __future__ import annotations
 

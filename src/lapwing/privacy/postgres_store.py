@@ -2,9 +2,8 @@
 
 Privacy: a charge is granted when the server says that it is committed, which here means flushed to its disk. If the
 connection breaks before that, the charge may be there or not; nothing is shown, and asking again under the same key
-finds it. Who may write to the schema can forge it, as with a file; a server restored from an old backup, or a replica
-that took over too early, is found by the anchor.
-"""
+finds it. Somebody who may write to the schema can forge it, as with a file. A server restored from an old backup, or a
+replica that took over too early, is found by the anchor."""
 
 from __future__ import annotations
 
@@ -152,7 +151,7 @@ class PostgresStore(store.Store):
 
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
         status = connection.execute("COMMIT").statusmessage
-        if status != "COMMIT":  # what failed before is rolled back, and that is no error
+        if status != "COMMIT":  # what failed before is rolled back, and that is not an error
             raise LedgerUnavailable(self.name, "the server did not commit")
 
     def _refusal(self, error: Exception) -> LapwingError:
@@ -197,7 +196,7 @@ def _parameters(url: str) -> dict[str, Any]:
         from psycopg.conninfo import conninfo_to_dict
     except ImportError as error:
         raise MissingExtra("psycopg", "postgres") from error
-    hint = "Write 'postgresql://user@host/database', and the password best into ~/.pgpass."
+    hint = "Write 'postgresql://user@host/database', and put the password into ~/.pgpass."
     if "://" not in url:
         why = "is not an address, which begins with two slashes and is text, not a Path"
         raise InvalidParameter("path", url.partition(":")[0] + ":…", why, hint)

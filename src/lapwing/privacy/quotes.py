@@ -1,7 +1,7 @@
-"""What something would cost, before anything is spent or read: the one quote of questions about tables and of fits.
+"""Quotes: what a question or a fit would cost, before anything is spent or read.
 
-Which lines there are, and how far a number may be off, know those who quote; what it costs, what remains and what that
-means for one unit is the same for all, and is said here.
+The lines of a quote and the errors come from the question or the estimator. The cost, the remaining budget and the
+meaning for one unit are the same for all, and are written here.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ class Quote:
             return cost(self.loss)
         price, left, then = cost(self.loss), remains(self.remaining), self.remaining_after()
         if then is not None:
-            return f"{price} · {left} before, {amount(then, written_down)} after"
+            now = amount(self.remaining, written_down)
+            return f"{price} · remaining budget: {now} before, {amount(then, written_down)} after"
         if _counted_in(type(self.remaining), self.loss) is None:
-            return f"{price} · {left}, and nothing of this kind can be charged to it"
-        return f"{price} · {left}, which does not cover it"
+            return f"{price} · {left}, but this kind of loss cannot be charged to it"
+        return f"{price} · {left}, which is not enough"
 
 
 def after(remaining: Loss, loss: Loss) -> Loss | None:
@@ -105,7 +106,7 @@ def risk(loss: Loss) -> str:
     data = loss.explain().data
     about = "is in the data" if loss.relation == "add_remove" else "has the record they guessed"
     delta = written_up(data["delta"], 3)
-    failing = f" With probability {delta} at most, this does not hold." if data["delta"] else ""
+    failing = f" This fails with probability at most {delta}." if data["delta"] else ""
     failing += "" if loss.trust is None else f" Trust: {visible(str(loss.trust))}."
     return (
         f"An attacker who was 50 % sure that one {visible(loss.unit)} {about} "

@@ -1,4 +1,4 @@
-"""What engines said when they failed: a file that only its owner can read, one line of JSON for each failure."""
+"""Error messages of engines: a file that only its owner can read, with one line of JSON for each failure."""
 
 from __future__ import annotations
 

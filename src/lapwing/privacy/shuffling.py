@@ -1,9 +1,10 @@
-"""Amplification by shuffling: reports without a name, in a random order, say less about each of those who sent them.
+"""Amplification by shuffling: reports without names, in a random order, reveal less about each sender.
 
 All bounds are about the same situation. Each of n honest people sends one report, made by themselves with
-replacement-ε₀ local differential privacy (pure); a shuffler that works with nobody strips what tells the sender and
-passes the reports on in a random order. What everybody then sees is (ε,δ)-differentially private under *replace*, with
-δ chosen and ε computed here, rounded up. Fake reports hide nobody: they are subtracted from n.
+replacement-ε₀ local differential privacy (pure). A shuffler that colludes with nobody removes everything that
+identifies the sender, and passes the reports on in a random order. What everybody then sees is (ε,δ)-differentially
+private under *replace*, with δ chosen and ε computed here, rounded up. Fake reports hide nobody: they are subtracted
+from n.
 
     erlingsson     12·ε₀·√(ln(1/δ)/n), for ε₀ ≤ ½           Erlingsson, Feldman, Mironov and others 2019
     blanket        a part of every report says nothing      Balle, Bell, Gascón, Nissim 2019
@@ -90,7 +91,7 @@ def honest_people(n: int, fakes: int = 0, honest_share: Number = 1) -> int:
     left = checks.whole(n=n) - checks.whole(minimum=0, fakes=fakes)
     honest = math.floor(checks.share(honest_share=honest_share) * left)
     if honest < 1:
-        raise InvalidParameter("n", n, "leaves nobody who is honest", "Collect more reports before opening the batch.")
+        raise InvalidParameter("n", n, "leaves no honest people", "Collect more reports before opening the batch.")
     return honest
 
 
@@ -167,7 +168,7 @@ def lower_bound(epsilon: Number, n: int, delta: Number) -> float:
 
     local, chosen = float_down(_moderate(checks.not_negative(epsilon=epsilon))), float_up(_delta(delta))
     if checks.whole(n=n) > LARGEST_BATCH:  # and not so many instead: they lose more
-        raise InvalidParameter("n", n, "is more than can be summed", f"Write n={LARGEST_BATCH} or less.")
+        raise InvalidParameter("n", n, "is too large to compute", f"Write n={LARGEST_BATCH} or less.")
     others = np.array([n - 1.0])
     keep = 1 / (1 + math.exp(-local))
 
@@ -369,14 +370,14 @@ def _least(holds: Callable[[float], bool], local: Fraction) -> float | None:
 
 def _moderate(epsilon: Fraction) -> Fraction:
     if epsilon > LARGEST_LOCAL:
-        raise InvalidParameter("epsilon", epsilon, "is no protection", f"Write epsilon={LARGEST_LOCAL} or less.")
+        raise InvalidParameter("epsilon", epsilon, "gives no protection", f"Write epsilon={LARGEST_LOCAL} or less.")
     return epsilon
 
 
 def _delta(delta: Number) -> Fraction:
     chosen = below_one(delta=delta)
     if chosen == 0:
-        why = "shuffling gives nothing at delta 0: everybody else's report might be known to the observer"
+        why = "shuffling adds nothing at delta 0: the observer might know every other report"
         raise InvalidParameter("delta", delta, why, "Write delta=1e-6, for example.")
     return chosen
 

@@ -1,4 +1,4 @@
-"""Below the ledger: durable transactions that survive forks, checked against an anchor kept elsewhere."""
+"""The storage of the ledger: durable transactions that survive forks, checked against an anchor kept elsewhere."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Store(ABC):
             return
         known = _KNOWN.fullmatch(text)
         if not known or not self.tables(database) or hash_of(database, int(known[1])) != known[2]:
-            raise LedgerDamaged(self.name, "its end: the anchor knows an entry that is not there")
+            raise LedgerDamaged(self.name, "its end: the anchor has an entry that is missing here")
 
     def _anchor_text(self) -> str | None:
         assert self.anchor is not None
@@ -164,7 +164,7 @@ class Store(ABC):
         place = self._anchor_place(anchor)
         if place.exists():
             hint = "Open the ledger with it, or name another file."
-            raise InvalidParameter("anchor", str(anchor), "exists, and may know better", hint)
+            raise InvalidParameter("anchor", str(anchor), "exists already, and may belong to a newer ledger", hint)
         with self.transaction() as database:
             _replace(place, *head(database))
 
@@ -194,7 +194,7 @@ class FileStore(Store):
         Its journal is named after the file, so a crash under one name would not be recovered from under the other.
         """
         if self.path.exists() and self.path.stat().st_nlink > 1:
-            why = "has a second name (a hard link), under which a crash would not be recovered from"
+            why = "has a second name (a hard link), which would prevent recovery after a crash"
             raise InvalidParameter("path", self.name, why, "Remove the other name, or make it a copy.")
 
     def _mode(self) -> int:
@@ -269,7 +269,7 @@ def _place(name: str, value: str | os.PathLike[str]) -> Path:
     hint = "Write a file name such as 'ledger.db'."
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or text.startswith("file:"):
-        raise InvalidParameter(name, value, "is not the name of a file that lasts", hint)
+        raise InvalidParameter(name, value, "is not the name of a permanent file", hint)
     if "://" in text:
         raise InvalidParameter(name, text.partition(":")[0] + "://…", "is not the name of a file", hint)
     try:

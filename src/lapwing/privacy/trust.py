@@ -101,7 +101,7 @@ def as_trust(trust: object) -> Trust | None:
     """A trust, or none."""
     if trust is None or isinstance(trust, Trust):
         return trust
-    raise InvalidParameter("trust", f"<{type(trust).__name__}>", "is no trust", _HINT)
+    raise InvalidParameter("trust", f"<{type(trust).__name__}>", "is not a Trust", _HINT)
 
 
 def readable(kind: Kind) -> Kind:

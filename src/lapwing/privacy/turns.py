@@ -1,12 +1,12 @@
 """Turns at a file: processes that want it are served in the order in which they came.
 
-SQLite lets those who wait try again now and then, and whoever has just finished is first again: of eight processes one
-was served 110 times while another waited six seconds. Here everybody draws a number from a file beside the ledger,
-holds the byte of that number with a lock, and waits until nobody holds a lower one. The kernel drops the lock of a
-process that ends, however it ends, so nothing has to be tidied up.
+SQLite lets waiting processes try again now and then, so a process that has just finished is often first again: of eight
+processes one was served 110 times while another waited six seconds. Here each process draws a number from a file beside
+the ledger, locks the byte of that number, and waits until nobody holds a lower one. The kernel drops the lock of a
+process that ends, however it ends, so nothing has to be cleaned up.
 
-Turns are manners, not safety: SQLite's own lock still keeps transactions apart. So whatever goes wrong here (no such
-locks, no right to write, a process that was stopped amid the queue) costs order and nothing else.
+Turns give fairness, not safety: SQLite's own lock still keeps transactions apart. If something goes wrong here (no such
+locks, no right to write, a process that was stopped in the queue), only the order is lost.
 """
 
 from __future__ import annotations

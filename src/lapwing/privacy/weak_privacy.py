@@ -1,4 +1,4 @@
-"""A warning where an epsilon is so large that the guarantee says hardly anything."""
+"""A warning if an epsilon is so large that it gives almost no protection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def warn_if_large(loss: Loss, what: str) -> None:
     if size > LARGE:
         text = (
             f"{what} has ε = {float(size):.3g}. Above {LARGE}, an attacker who gave a person a chance of 1 in "
-            "a million to be in the data can become more than 99 % sure of it. That protects hardly anybody: "
-            "usual values are between 0.1 and 10."
+            "a million to be in the data can become more than 99 % sure of it. This gives almost no protection. "
+            "Usual values are between 0.1 and 10."
         )
         warnings.warn(text, WeakPrivacyWarning, stacklevel=4)

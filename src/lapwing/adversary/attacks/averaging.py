@@ -115,18 +115,18 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 AVERAGING = Attack(
     name="averaging",
-    title="Averaging: the same question to fresh noise",
-    secret=f"whether Ada smokes as well, beside {OTHERS} others",
+    title="Averaging: the same question again and again, with fresh noise",
+    secret=f"whether Ada smokes, like {OTHERS} others",
     source="Dwork and Roth 2014, section 3.5",
     weak={
-        f"{times:,} answers, epsilon = {EACH:g} each and nobody adds up": partial(asked_again, times, EACH)
+        f"{times:,} answers, epsilon = {EACH:g} each, without a ledger": partial(asked_again, times, EACH)
         for times in (100, 1000, 10_000)
     },
-    answer="one stored answer with Laplace noise, said every time",
+    answer="one stored answer with Laplace noise, repeated every time",
     promise="epsilon for all answers together, whatever Ada's is (replace)",
     private=stored,
     bound=best_guess,
     example=_example,
-    lesson="Fresh noise averages out. Keep the answer and say it again, or let every answer cost its epsilon.",
+    lesson="Fresh noise averages out. Repeat the stored answer, or charge epsilon for every new one.",
     rounds=1000,
 )

@@ -93,7 +93,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """A small ward, then the tables of Machanavajjhala et al. 2007."""
     brown = {"Mrs. Brown, taken away by ambulance": {"gender": "Female", "age": 71, "zip": "02142"}}
     umeko = {"Umeko, 21, of 13068, who has a strong heart": {"age": 21, "zip": "13068"}}
-    bob = {"Bob, 31, of 13053, of whom two things are known not to be": {"age": 31, "zip": "13053"}}
+    bob = {"Bob, 31, of 13053, for whom two diagnoses are ruled out": {"age": 31, "zip": "13053"}}
     two = ["heart disease", "viral infection"]
     return [
         *background(TWO_ANONYMOUS, TWO_QUASI, "diagnosis", brown, likelihood={"stroke": 20}),
@@ -104,8 +104,8 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 BACKGROUND = Attack(
     name="background",
-    title="Background knowledge: what is known already, beside the class",
-    secret="which of two diagnoses a patient of the attacker's choice has, the other two of four being ruled out",
+    title="Background knowledge: what the attacker knows already",
+    secret="which of two diagnoses a patient has, after the other two of four are ruled out",
     source="Machanavajjhala et al. 2007",
     weak={
         "5-anonymous table": _game(ward.anonymous(5, KINDS)),
@@ -116,5 +116,5 @@ BACKGROUND = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="l-diversity needs l − 1 values ruled out before it breaks, and nobody knows what an attacker knows.",
+    lesson="l-diversity breaks once an attacker can rule out l − 1 values, and nobody knows what an attacker knows.",
 )

@@ -326,7 +326,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 CENSUS = Attack(
     name="census",
     title="Census block: the people behind published tables",
-    secret=f"who of {len(BLOCK)} residents is married",
+    secret=f"which of {len(BLOCK)} residents are married",
     source="Garfinkel, Abowd and Martindale 2019",
     weak={
         "counts, mean and median ages": partial(_published, 0),

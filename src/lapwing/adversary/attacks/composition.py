@@ -110,7 +110,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 COMPOSITION = Attack(
     name="composition",
     title="Composition: two anonymous tables about the same people",
-    secret="which of eight diagnoses somebody has who went to both hospitals",
+    secret="which of eight diagnoses a patient of both hospitals has",
     source="Ganta, Kasiviswanathan and Smith 2008",
     weak={
         "two 5-anonymous tables": _anonymous(5),

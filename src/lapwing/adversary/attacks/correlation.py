@@ -116,6 +116,6 @@ CORRELATION = Attack(
     chance=1 / len(SITES),
     example=_example,
     measured="sites named",
-    lesson="Budgets belong to people, not to metrics: what tells about the same secret must share one.",
+    lesson="Budgets belong to people, not to metrics. All metrics about the same secret must share one budget.",
     rounds=100,
 )

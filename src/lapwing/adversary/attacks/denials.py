@@ -72,7 +72,7 @@ def table_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
     settled = not isinstance(answer, Refused)
     if settled and sum(values[person] for person in three) != answer:
         values = [1 - value for value in values]
-    how = "A sum over three tells which is 1." if settled else "Which is 1 remains open."
+    how = "A sum over three tells which is 1." if settled else "Which of them is 1 remains unknown."
     why = f"Sums of neighbours are refused if they are equal. {how}"
     sure = 1.0 if settled else 0.5
     return [
@@ -194,7 +194,7 @@ def _maxima_example(entropy: Entropy) -> Sequence[Conclusion]:
 
 SUM_DENIALS = Attack(
     name="denials",
-    title="Denials: an auditor of sums who looks before it refuses",
+    title="Denials: an auditor of sums that looks at the data before it refuses",
     secret=f"the values, 0 or 1, of {PEOPLE} people",
     source="Kenthapadi, Mishra and Nissim 2005",
     weak={"an exact auditor that looks at the answer": _weak_sums},
@@ -209,8 +209,8 @@ SUM_DENIALS = Attack(
 )
 MAX_DENIALS = Attack(
     name="max-denials",
-    title="Denials: an auditor of maxima who looks before it refuses",
-    secret="who of three earns most",
+    title="Denials: an auditor of maxima that looks at the data before it refuses",
+    secret="which of three people earns most",
     source="Kenthapadi, Mishra and Nissim 2005",
     weak={"an exact auditor that looks at the answer": _weak_maxima},
     answer="maxima with Laplace noise",

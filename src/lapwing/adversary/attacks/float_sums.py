@@ -98,6 +98,6 @@ FLOAT_SUM = Attack(
     private=lambda epsilon, rounds, entropy: _play(epsilon, rounds, entropy, exactly=True),
     bound=best_guess,
     example=_example,
-    lesson="The sensitivity of a sum is that of the code that adds: whole numbers add without rounding.",
+    lesson="The sensitivity of a sum depends on the code that adds. Whole numbers add without rounding.",
     rounds=1000,
 )

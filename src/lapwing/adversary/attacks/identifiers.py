@@ -106,7 +106,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 IDENTIFIERS = Attack(
     name="identifiers",
-    title="Safe Harbor: what is left when the 18 identifiers are gone",
+    title="Safe Harbor: what remains when the 18 identifiers are removed",
     secret="the result of a patient's test",
     source="45 CFR 164.514(b)(2); Sweeney and others 2017",
     weak={
@@ -119,6 +119,6 @@ IDENTIFIERS = Attack(
     private=between_two_cells,
     bound=best_guess,
     example=_example,
-    lesson="A list of what identifies people is never complete: whatever differs between people identifies them.",
+    lesson="A list of identifiers is never complete: anything that differs between people identifies them.",
     rounds=1000,
 )

@@ -399,7 +399,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
         about=f"{name}, from private counts (epsilon = 1)",
         guess=kinds[int(chances.argmax())],
         sure=float(chances.max()),
-        because=f"Without looking one is {_PRIOR:.0%} sure of {kinds[0]}.",
+        because=f"A blind guess of {kinds[0]} is right with {_PRIOR:.0%}.",
         truth=truth,
     )
     return [*(conclusion(method, on, coarser) for method, (on, coarser) in _METHODS.items()), private]

@@ -97,19 +97,19 @@ class Membership:
         if self.truth is None or self.truth.all() or not self.truth.any():
             surest = float(np.max(np.maximum(self.chances, 1 - self.chances)))
             counted = f"{called} of {len(self.scores)} candidates are called members"
-            return f"{self.attack}: {counted}; nothing is surer than {surest:.1%}."
+            return f"{self.attack}: {counted}. The surest guess is {surest:.1%} sure."
         low, high = self.limits()
         return (
-            f"{self.attack}: {np.mean(self.guesses[self.truth]):.1%} of {int(self.truth.sum())} members are found, "
+            f"{self.attack}: {np.mean(self.guesses[self.truth]):.1%} of {int(self.truth.sum())} members are detected, "
             f"with {np.mean(self.guesses[~self.truth]):.1%} false alarms among {int((~self.truth).sum())} others. The "
-            f"advantage is {self.advantage:.3f}, with {CONFIDENCE:g} confidence between {low:.3f} and {high:.3f}; an "
-            f"(ε,δ)-private model allows (e^ε − 1 + 2δ)/(e^ε + 1) at most. At 1 % false alarms {self.hits(0.01):.1%} "
-            "of the members are found."
+            f"advantage is {self.advantage:.3f} (between {low:.3f} and {high:.3f} with {CONFIDENCE:g} confidence). An "
+            f"(ε,δ)-private model allows at most (e^ε − 1 + 2δ)/(e^ε + 1). At 1 % false alarms, {self.hits(0.01):.1%} "
+            "of the members are detected."
         )
 
     def _known(self) -> Bools:
         if self.truth is None or self.truth.all() or not self.truth.any():
-            why = "how good an attack is shows only where both members and others are known"
+            why = "an attack can be judged only if both members and others are known"
             raise InvalidParameter("truth", None, why, "Say who was in: shadow_attack(…, truth=inside).")
         return self.truth
 

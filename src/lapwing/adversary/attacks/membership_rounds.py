@@ -211,7 +211,7 @@ LINEAR_MEMBERSHIP = _attack(
     private_line,
     labels=False,
     answer="private linear regression",
-    lesson="A line fitted to few rows follows each of them; coefficients are published as if they were about nobody.",
+    lesson="A line fitted to few rows follows each of them, and its coefficients reveal them.",
     source="Yeom et al. 2018",
 )
 LOGISTIC_MEMBERSHIP = _attack(
@@ -222,7 +222,7 @@ LOGISTIC_MEMBERSHIP = _attack(
     private_odds,
     labels=True,
     answer="private logistic regression",
-    lesson="Who knows all the others needs only one model to know about the last; privacy must hold against him too.",
+    lesson="An attacker who knows everybody else needs only one model. Privacy must hold even then.",
     source="Shokri et al. 2017 and Carlini et al. 2022",
 )
 NETWORK_MEMBERSHIP = _attack(
@@ -234,6 +234,6 @@ NETWORK_MEMBERSHIP = _attack(
     labels=True,
     answer="private gradient descent",
     delta=DELTA,
-    lesson="A network remembers unusual rows. Cut gradients and noise at every step keep one row from showing.",
+    lesson="A network remembers unusual rows. Clipped gradients and noise at every step hide a single row.",
     source="Abadi et al. 2016 and Carlini et al. 2022",
 )

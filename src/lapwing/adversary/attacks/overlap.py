@@ -100,7 +100,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 OVERLAP = Attack(
     name="overlap",
-    title="Overlap: sums over groups that share one person at most",
+    title="Overlap: sums over groups that share at most one person",
     secret="whether Ada smokes",
     source="Dobkin, Jones and Lipton 1979",
     weak={f"sums over {SIZE} or more, any two sharing 1 at most": _weak},
@@ -109,6 +109,6 @@ OVERLAP = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="A limit on the overlap of two questions only raises the number of questions that give a value away.",
+    lesson="A limit on the overlap of two questions does not stop the attack. It only takes more questions.",
     rounds=400,
 )

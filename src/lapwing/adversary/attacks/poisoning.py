@@ -73,7 +73,7 @@ def poison(
         about=f"the share of answer {target!r}",
         guess=f"{share:.1%} ± {around:.1%}",
         sure=confidence,
-        because=f"So the analyst believes; {fakes:,} of {estimates.n:,} reports are fakes, honest people show "
+        because=f"The analyst believes this; {fakes:,} of {estimates.n:,} reports are fakes, honest people show "
         f"{truth:.1%}.",
         truth=f"{truth:.1%}",
     )
@@ -126,7 +126,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 POISONING = Attack(
     name="poisoning",
-    title="Poisoning: how loud a fake is",
+    title="Poisoning: how much a fake report can change",
     secret=f"nothing; {FAKES:,} fakes among {HONEST:,} honest people raise an answer that one in {ANSWERS} gives",
     source="Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021",
     weak={
@@ -141,7 +141,7 @@ POISONING = Attack(
     chance=1 / ANSWERS,
     example=_example,
     measured="share found for the target",
-    lesson="Local privacy is bought with robustness: the less a report says, the more a fake can say.",
+    lesson="Local differential privacy costs robustness: the less honest reports say, the more a fake changes.",
     blind="what is true",
     rounds=240,
 )

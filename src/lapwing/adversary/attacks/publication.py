@@ -72,7 +72,7 @@ class Publication:
         checks.of_kind(Mapping, "must say what is known by column", "Write {'Ann': {'zip': '13053'}}.", targets=known)
         if unknown := [name for name in known if name not in self.classes[0]]:
             names = ", ".join(self.classes[0])
-            raise InvalidParameter("targets", unknown[0], "is no quasi-identifier", f"Those are {names}.")
+            raise InvalidParameter("targets", unknown[0], "is not a quasi-identifier", f"Those are {names}.")
         fits = [all(covers(shown[name], known[name]) for name in shown if name in known) for shown in self.classes]
         counts: NDArray[np.intp] = self.counts[np.array(fits)].sum(axis=0)
         return counts

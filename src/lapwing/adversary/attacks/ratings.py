@@ -365,7 +365,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 SPARSE = Attack(
     name="sparse",
     title="Sparse matching: a few ratings are a name",
-    secret="whether a viewer watched a film that tells much",
+    secret="whether a viewer watched a revealing film",
     source="Narayanan and Shmatikov 2008",
     weak={"ratings under pseudonyms": _pseudonymous, "ratings changed a little": _perturbed},
     answer="numbers and sums of stars by film, with Laplace noise",
@@ -373,6 +373,6 @@ SPARSE = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="In sparse data nobody looks like anybody else. Wrong and changed values hardly help.",
+    lesson="In sparse data everybody is unique. Wrong and changed values hardly protect anybody.",
     rounds=600,
 )

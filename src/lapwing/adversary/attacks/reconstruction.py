@@ -242,7 +242,7 @@ RECONSTRUCTION = Attack(
         "exact sums": partial(_weak, _exact, METHODS[0]),
         f"sums rounded to multiples of {STEP}": partial(_weak, _rounded, METHODS[1]),
         f"noise of at most ±{WITHIN}": partial(_weak, _bounded, METHODS[1]),
-        f"Laplace noise, epsilon = {EACH:g} for each sum and nobody adds up": partial(_weak, _unaccounted, METHODS[0]),
+        f"Laplace noise, epsilon = {EACH:g} for each sum, without a ledger": partial(_weak, _unaccounted, METHODS[0]),
     },
     answer="sums of bits with Laplace noise",
     promise="epsilon for all sums together, whatever one person's bit is (replace)",

@@ -104,7 +104,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 RENEWAL = Attack(
     name="renewal",
-    title="Renewal: an epsilon that comes again every day",
+    title="Renewal: an epsilon that is spent anew every day",
     secret=f"which of {len(EMOJI)} emoji somebody uses every day",
     source="Tang, Korolova, Bai, Wang and Wang 2017",
     weak={f"epsilon = {DAILY} a day, renewed for {days} days": partial(_renewed, days) for days in (7, 30)},
@@ -115,6 +115,6 @@ RENEWAL = Attack(
     chance=1 / len(EMOJI),
     example=_example,
     measured="emoji named",
-    lesson="Ask for the epsilon of a lifetime: an epsilon per day is multiplied by the days.",
+    lesson="Ask for the epsilon of a lifetime. An epsilon per day adds up with every day.",
     rounds=1000,
 )

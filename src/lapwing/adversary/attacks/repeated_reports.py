@@ -151,7 +151,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
             SITES,
             CHROME,
             memoised=False,
-            about=f"Ada's home page, {count} report{'s' * (count > 1)}, all coins tossed anew",
+            about=f"Ada's home page, {count} report{'s' * (count > 1)}, with fresh randomness each time",
         )
         for count in (1, 10, TIMES)
     ]
@@ -168,7 +168,7 @@ REPEATED_REPORTS = Attack(
     title="Repeated reports: RAPPOR with and without a memory",
     secret=f"which of {len(SITES)} home pages somebody has",
     source="Erlingsson, Pihur and Korolova 2014",
-    weak={f"{count} reports, all coins tossed anew": partial(_forgetful, count) for count in (10, TIMES)},
+    weak={f"{count} reports, with fresh randomness each time": partial(_forgetful, count) for count in (10, TIMES)},
     answer=f"{TIMES} reports from one memoised response",
     promise="epsilon for all reports of a lifetime about one answer, whichever it is (replace)",
     private=_memoised,
@@ -176,5 +176,5 @@ REPEATED_REPORTS = Attack(
     chance=1 / len(SITES),
     example=_example,
     measured="home pages named",
-    lesson="A device that reports again and again must keep its coins: the permanent response bounds a whole lifetime.",
+    lesson="A device that reports again must keep its random choices: a permanent response bounds the lifetime loss.",
 )

@@ -101,7 +101,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 ROUNDING = Attack(
     name="rounding",
-    title="Rounding: the set where one person tips the scales",
+    title="Rounding: a group in which one person changes the rounded count",
     secret="whether Ada smokes",
     source="Denning 1982, Cryptography and data security, chapter 6",
     weak={f"to the nearest {BASE}": _nearest, f"to {BASE} at random, asked {TIMES} times": _random},
@@ -110,6 +110,6 @@ ROUNDING = Attack(
     private=against_everybody_known,
     bound=best_guess,
     example=_example,
-    lesson="Rounding is not noise: it tells everything at the places where it flips, and these can be found.",
+    lesson="Rounding is not noise: where the rounded value flips, it reveals one person, and attackers can find it.",
     rounds=1000,
 )

@@ -96,7 +96,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 SKEWNESS = Attack(
     name="skewness",
     title="Skewness: a class in which a rare value is common",
-    secret="who is positive, one in twenty being so",
+    secret="who is positive (one person in twenty is)",
     source="Li, Li and Venkatasubramanian 2007",
     weak={
         "2-anonymous table": _table(None, 2),
@@ -110,6 +110,6 @@ SKEWNESS = Attack(
     bound=_bound,
     chance=float(RARE),
     example=_example,
-    lesson="A class with both answers is diverse, and yet the rare one may be many times as common there as elsewhere.",
+    lesson="A class with both answers is diverse. Yet the rare answer may be many times as common there as elsewhere.",
     measured="named people who are positive",
 )

@@ -90,6 +90,6 @@ SUBSAMPLING = Attack(
     private=against_everybody_known,
     bound=best_guess,
     example=_example,
-    lesson="A sample protects those who are not in it. Rare people are who need protection most, and are found first.",
+    lesson="A sample protects only those who are not in it. Rare people need protection most, and are found first.",
     rounds=1000,
 )

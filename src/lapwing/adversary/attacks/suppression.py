@@ -128,6 +128,6 @@ SUPPRESSION = Attack(
     private=between_two_cells,
     bound=best_guess,
     example=_example,
-    lesson="Hiding small numbers works until somebody knows one more of them; noise does not care what is known.",
+    lesson="Suppression fails once somebody knows one more hidden number. Noise protects whatever is known.",
     rounds=300,
 )

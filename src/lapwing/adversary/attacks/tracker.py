@@ -163,6 +163,6 @@ TRACKER = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="If groups of n/4 people may be asked about, so may everybody: two sums less two sums.",
+    lesson="If groups of n/4 people may be queried, so may any group: two sums minus two sums.",
     rounds=400,
 )

@@ -152,7 +152,7 @@ class Aggregate(metaclass=Helpful):
     def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
         """How far its value may be off if every statistic is within its half-width; refused where data decides."""
         why = "its error depends on the data"
-        raise UnsupportedQuery(str(self), why, "Choose an epsilon; the answer says how accurate it turned out.")
+        raise UnsupportedQuery(str(self), why, "Choose an epsilon. The answer will say how accurate it is.")
 
     # ----------------------------------------------------------------------------------------- saving and reading
 

@@ -128,7 +128,7 @@ class CountDistinct(_Counting):
     says = "the number of different values"
     total = "count distinct"
     refused: ClassVar[Mapping[str, tuple[str, str]]] = dict.fromkeys(
-        ("ApproxDistinct", "Hll"), ("its sketch is up to the engine", "Write COUNT(DISTINCT x).")
+        ("ApproxDistinct", "Hll"), ("its result depends on the engine", "Write COUNT(DISTINCT x).")
     )
 
     def bind(self, shared: QueryFacts) -> Bound:

@@ -1,4 +1,4 @@
-"""The least and the greatest value: of the rows of one unit, in a sub-query. Of everybody it is one unit's value."""
+"""The least and the greatest value of one unit's rows, in a sub-query. Over all units they would reveal one person."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class GeometricMean(Mean):
     def _logarithms(self, key: Key) -> GridExpression:
         value, (low, high) = key[0], public_bounds(key, self)
         if not 1 / LARGEST_BOUND <= low < high <= LARGEST_BOUND:
-            why = "a geometric mean is of numbers above 0, so that their logarithms have bounds"
+            why = "a geometric mean needs bounds above 0"
             hint = "Write lw.geometric_mean('x', bounds=(1, 1000)), or bounds={'x': (1, 1000)} beside SQL."
             raise InvalidParameter("bounds", (float(low), float(high)), why, hint)
         ends = tuple(Fraction(math.log(end)) for end in (float(low), float(high)))

@@ -1,4 +1,4 @@
-"""What makes rows of its own, and is asked alone: bins, and the most frequent keys."""
+"""Aggregates that make their own rows, and are asked alone: bins, and the most frequent keys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Alone(Aggregate):
         """What is asked instead."""
 
     def bind(self, shared: QueryFacts) -> Bound:
-        why = "it makes rows of its own"
+        why = "it makes its own rows"
         raise UnsupportedQuery(str(self), why, "Ask it in a query of its own.")
 
     def _column(self, columns: Mapping[str, Column]) -> tuple[str, Expression]:
@@ -92,7 +92,7 @@ class Cdf(Histogram):
     def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arrangement:
         """The histogram of its bins."""
         if grouping.keys:
-            raise UnsupportedQuery(str(self), "it is asked of all rows together", "Filter with where() instead.")
+            raise UnsupportedQuery(str(self), "it is for all rows together", "Filter with where() instead.")
         return Histogram.arrange(self, grouping, columns)
 
 
@@ -118,7 +118,7 @@ class TopK(Alone):
         name, value = self._column(columns)
         key = key_for(name, value)
         if grouping.keys:
-            raise UnsupportedQuery(str(self), "it is asked of all rows together", "Filter with where() instead.")
+            raise UnsupportedQuery(str(self), "it is for all rows together", "Filter with where() instead.")
         candidates = Grouping((key,))
         if candidates.secret:
             return Arrangement(candidates, Units(name=self.name), self.most)

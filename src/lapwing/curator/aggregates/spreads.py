@@ -13,7 +13,7 @@ from lapwing.curator.aggregates.base import Bound, Estimator, QueryFacts, WithBo
 from lapwing.curator.aggregates.estimates import Confidence, Estimate
 from lapwing.curator.aggregates.sums import moments
 
-NOISY = "the number of rows is noisy itself"
+NOISY = "the number of rows is noisy as well"
 """Why nothing is divided by n − 1."""
 
 

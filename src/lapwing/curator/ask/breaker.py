@@ -1,4 +1,4 @@
-"""The breaker: a failure that may depend on rows is one fixed text, whatever failed, and an alarm to the owner.
+"""The breaker: a failure that may depend on rows always shows the same text, and alarms the owner.
 
 Failures are told apart by *when* they happen. Before the first statement that reads rows, a failure depends on the
 tables and not on the question, and is shown as it is. From then on a failure may be the answer to the question: an

@@ -67,9 +67,9 @@ class Central:
         context, keys = question.context, question.grouping.keys
         secret = [key.name for key in keys if key.values is None and question.top is None]
         if secret and delta is None and (epsilon is None) != (rho is None):
-            why = f"which values of {' and '.join(secret)} occur is a secret, and showing some of them needs a delta"
+            why = f"the values of {' and '.join(secret)} are not declared, so showing them needs a delta"
             declared = ", ".join(f"{name!r}: […]" for name in secret)
-            hint = f"Name them all, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
+            hint = f"Declare them, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
             raise InvalidParameter("delta", None, why, hint)
         spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=context.unit)
         trust = trust_of(question)
@@ -78,7 +78,7 @@ class Central:
         people = context.population
         chance = getattr(spend.stated, "delta", Fraction(0))
         if people is not None and chance * people >= 1:
-            why = f"with {people} units or more, it allows to publish one of them"
+            why = f"with {people} units or more, it allows publishing one of them"
             raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
         if spend.noise_delta and not any(item.concentrated for item in self.items(question, spend)):
             return replace(

@@ -57,7 +57,7 @@ class _CheckedExpressions:
         elif type(expression) is Call:
             self._call(expression)
         else:
-            raise _refused(expression, "is no expression of the language")
+            raise _refused(expression, "is not an expression of the language")
         self._found[id(expression)] = expression  # kept, so that no other gets its number
 
     def _column(self, column: Column) -> None:
@@ -87,7 +87,7 @@ def _constant(constant: Constant) -> None:
     if constant.value is None and constant.kind in (None, *KINDS):
         return
     if constant.kind not in KINDS or not _fits(constant.value, constant.kind, exactly=True):
-        raise _refused(constant, f"is no value of kind {constant.kind}")
+        raise _refused(constant, f"is not a value of kind {constant.kind}")
     _short(constant.value)
 
 

@@ -113,7 +113,7 @@ def columns_from(
     of `Grouping.labels`. The top keys are those with the largest noisy numbers of units, of equal ones the first.
     """
     if query.grouping.secret:
-        why = "which keys occur is a secret, and here all of them are shown"
+        why = "the keys that occur are private, but this answer shows all keys"
         raise UnsupportedQuery(query.explain(), why, "Name the keys: keys={'region': […]}.")
     groups = list(query.grouping.labels())
     short = [str(statistic) for statistic in query.statistics if len(noisy[statistic]) != len(groups)]

@@ -57,7 +57,7 @@ class Context:
         promised = dict.fromkeys(unit for dataset in self.datasets for unit in self.ledger.units(dataset))
         for unit in promised:
             if unit != self.unit and unit not in self.max_units_per:
-                why = f"the ledger has an allowance per {unit}, and nobody said how often a {unit} is a {self.unit}"
+                why = f"the ledger has an allowance per {unit}, but how many {self.unit}s a {unit} has is not known"
                 hint = f"Open the table with max_units_per={{{unit!r}: 4}} if 4 is the most by public knowledge."
                 raise InvalidParameter("max_units_per", dict(self.max_units_per), why, hint)
         groups = {unit: size for unit, size in self.max_units_per.items() if unit in promised}
@@ -67,7 +67,7 @@ class Context:
 def together(first: Context, second: Context) -> Context:
     """Two tables in one question: the same engine, the same unit, and every data set is charged."""
     if first.releaser != second.releaser:
-        why, hint = "the two tables are answered for in different ways", "Open both in the same way."
+        why, hint = "the two tables use different ways to release answers", "Open both in the same way."
         raise UnsupportedQuery("join", why, hint)
     if first.engine != second.engine:
         why, hint = "the two tables live in different databases", "Open both from the same engine."
@@ -79,9 +79,7 @@ def together(first: Context, second: Context) -> Context:
     if clash:
         raise UnsupportedQuery(clash[0], "two tables have this name", "Open one of them with another name=.")
     if first.ledger is not None and second.ledger is not None and first.ledger != second.ledger:
-        raise UnsupportedQuery(
-            "join", "the two tables keep count in different ledgers", "Open both with the same ledger=."
-        )
+        raise UnsupportedQuery("join", "the two tables use different ledgers", "Open both with the same ledger=.")
     if first.analyst and second.analyst and first.analyst != second.analyst:
         why = f"one table was opened by {first.analyst}, the other by {second.analyst}"
         raise UnsupportedQuery("join", why, "Open both with the same analyst=.")
@@ -139,10 +137,10 @@ def known_tables(table: OpenedTable, tables: Iterable[OpenedTable | PublicTable]
     named = tables.items() if isinstance(tables, Mapping) else ((None, other) for other in tables)
     for name, other in named:
         if not isinstance(other, OpenedTable | PublicTable):
-            raise InvalidParameter("tables", type(other), "is no table", "Open it with lw.open or lw.public.")
+            raise InvalidParameter("tables", type(other), "is not a table", "Open it with lw.open or lw.public.")
         called = _name(other) if name is None else name
         if not isinstance(called, str):
-            raise InvalidParameter("tables", called, "is no name", "Write tables={'other_name': table}.")
+            raise InvalidParameter("tables", called, "is not a name", "Write tables={'other_name': table}.")
         if known.get(called, other) is not other:
             why = "two tables have this name"
             raise InvalidParameter("tables", called, why, "Write tables={'other_name': table}.")

@@ -88,7 +88,7 @@ class DistributionQuery(Query):
 
     def __post_init__(self) -> None:
         if self.bounding.by_rows().max_rows_per_unit is None and not is_each_row(self.plan):
-            why = "a unit with rows in several bins is in all sums of them, so its rows are limited over all bins"
+            why = "a unit can have rows in several bins, so its rows must be limited over all bins together"
             raise UnsupportedQuery("max_groups_per_unit", why, "Write max_rows_per_unit=… instead.")
         for key in self.grouping.keys:
             if key.name in (COUNT, BELOW, SHARE):
@@ -151,8 +151,8 @@ class DistributionQuery(Query):
         """What a reader of a quote or an answer must know beside the rest."""
         return (
             "rows without a value between the first edge and the last are left out",
-            "a bin has its lower edge and not its upper one; the last bin has both",
-            f"{BELOW} and {SHARE} never fall, and their intervals hold at all edges at once",
+            "a bin includes its lower edge but not its upper edge; the last bin includes both",
+            f"{BELOW} and {SHARE} never decrease; their intervals hold for all edges at once",
         )
 
     @helpful
@@ -231,7 +231,7 @@ class RangeWidth:
 
 def _only_budgets(within: object) -> None:
     if within is not None:
-        why = "a distribution has many errors, and none of them is the one to aim at"
+        why = "a distribution has many errors, so none of them can be the target"
         raise UnsupportedQuery(f"within={within!r}", why, "Say what to spend, and look at quote().")
 
 

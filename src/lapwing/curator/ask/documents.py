@@ -67,7 +67,7 @@ def read_json(text: str, *, name: str = "JSON") -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite)
     except json.JSONDecodeError as error:
-        raise _wrong(name, f"line {error.lineno}", "is no JSON", "Write it as Query.to_json does.") from None
+        raise _wrong(name, f"line {error.lineno}", "is not JSON", "Write it as Query.to_json does.") from None
     except (ValueError, RecursionError) as error:
         raise _wrong(name, "", str(error), "Write it as Query.to_json does.") from None
 
@@ -120,7 +120,7 @@ def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
+        raise ValueError(f"{text} is not a finite number")
     return value
 
 

@@ -61,14 +61,14 @@ class MarginalsQuestion(Question):
     def __post_init__(self) -> None:
         if self.grouping.secret:
             names = [key.name for key in self.grouping.keys if key.values is None]
-            why = f"which values {names[0]} has is a secret, and all tables list the same values"
+            why = f"the values of {names[0]} are not declared, and all tables list the same values"
             raise UnsupportedQuery(f"marginals by {names[0]}", why, f"Name them: keys={{{names[0]!r}: […]}}.")
         for aggregate in self.aggregates:
             if not aggregate.adds_up or aggregate.by_any_row or aggregate.kind == "count distinct":
                 why = "cells of a marginal add up, and this does not"
                 raise UnsupportedQuery(str(aggregate), why, "Ask for lw.count() or lw.sum('cost').")
         if self.bounding.by_rows().max_rows_per_unit is None and not is_each_row(self.plan):
-            why = "tables agree only if they count the same rows, so rows of a unit are limited over all cells"
+            why = "tables agree only if they use the same rows, so rows per unit must be limited over all cells"
             raise UnsupportedQuery("max_groups_per_unit", why, "Write max_rows_per_unit=… instead.")
         names = [
             MARGINAL,
@@ -127,8 +127,8 @@ class MarginalsQuestion(Question):
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of a quote or an answer must know beside the rest."""
-        agree = "a row counts in every marginal or in none, and the tables agree in all sums that they share"
-        rounded = "numbers are whole and not negative; intervals are around the estimates before rounding"
+        agree = "all marginals use the same rows, so tables agree in the sums that they share"
+        rounded = "the numbers are whole and not negative; intervals are for the estimates before rounding"
         return (agree, rounded) if self.integers else (agree,)
 
     # ------------------------------------------------------------------------------------------------------ money

@@ -48,16 +48,20 @@ class Budget:
 def budget(*, epsilon: Number | None, delta: Number | None, rho: Number | None, secret_keys: bool, unit: str) -> Budget:
     """The budget that a user wrote down. A delta is for secret keys, and for Gaussian noise where there are none."""
     if (epsilon is None) == (rho is None):
-        raise InvalidCall("release", "say how much to spend, in one way", "Write epsilon=0.5, or rho=0.1, or within=5.")
+        raise InvalidCall(
+            "release", "say how much to spend, in exactly one way", "Write epsilon=0.5, or rho=0.1, or within=5."
+        )
     if secret_keys and delta is None:
-        why = "which keys occur is a secret, and showing some of them needs a delta"
-        hint = "Write delta=1e-6 (far below one over the number of people), or name the keys when you open the table."
+        why = "the keys are not declared, so showing them needs a delta"
+        hint = (
+            "Write delta=1e-6 (far below one over the number of people), or declare the keys when you open the table."
+        )
         raise InvalidParameter("delta", None, why, hint)
     chance = Fraction(0) if delta is None else checks.probability(delta=delta)
     if rho is not None:
         size = checks.positive(rho=rho)
         if chance and not secret_keys:
-            raise InvalidParameter("delta", delta, "there is nothing to spend it on beside rho", "Leave it out.")
+            raise InvalidParameter("delta", delta, "cannot be combined with rho: nothing would use it", "Leave it out.")
         return Budget(size, True, chance, ZCDP(size, chance, unit=unit))
     size = checks.positive(epsilon=epsilon)
     if not chance:

@@ -230,7 +230,7 @@ def ask(
     for aggregate in aggregates:
         if isinstance(aggregate, Alone):
             if rollup is not None:
-                raise UnsupportedQuery(str(aggregate), "it makes rows of its own", "Roll up lw.count(), say.")
+                raise UnsupportedQuery(str(aggregate), "it makes rows of its own", "Roll up lw.count(), for example.")
             if len(aggregates) > 1:
                 why = "it makes rows of its own"
                 raise UnsupportedQuery(str(aggregate), why, "Ask it in a query of its own.")

@@ -24,7 +24,7 @@ from lapwing.mechanisms import epsilon_for
 from lapwing.privacy import quotes
 from lapwing.privacy.quotes import Line
 
-NO_LEDGER = "no ledger was given, so nothing records what was spent"
+NO_LEDGER = "no ledger was given, so the spent budget is not recorded"
 """A note of every question that nobody keeps count of."""
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def quote(query: Question, spend: Budget, confidence: Number, count: int | None)
     )
 
 
-_SHOWN_FROM = "a key is shown from so many on"
+_SHOWN_FROM = "a key is shown if at least this many units have it"
 
 
 def _lines(item: ReleaseItem) -> list[Line]:
@@ -133,11 +133,11 @@ def rows_notes(query: Question) -> tuple[str, ...]:
     """Which rows of a unit count."""
     unit, keys = query.context.unit, query.grouping.keys
     if is_each_row(query.plan):
-        return ("every row is a unit of its own: nobody with several rows is protected as a person",)
+        return ("every row counts as a different person: somebody with several rows is not protected as one person",)
     remarks = [query.effective.explain(unit, grouped=bool(keys))]
     limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
     if keys and used < limit:
-        remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: {used} needs less noise")
+        remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: write {used} for less noise")
     if leaves_rows_out(query):
         remarks.append(query.effective.sampling_note(unit, grouped=bool(keys)))
         remarks += _counts_units(query)
@@ -148,16 +148,16 @@ def plan_notes(query: Question) -> tuple[str, ...]:
     """What joins, long texts and keys leave out."""
     remarks, plan, context, keys = list[str](), limited(query), query.context, query.grouping.keys
     for rows in sorted(set(limits_of(plan))):
-        remarks.append(f"a join takes at most {rows:,} rows of one {context.unit} from each table")
+        remarks.append(f"a join uses at most {rows:,} rows per {context.unit} from each table")
     if carries_text(plan):
         remarks.append(
-            f"where rows are joined, compared or grouped first, text of more than {LONGEST_CARRIED:,} bytes is NULL"
+            f"text of more than {LONGEST_CARRIED:,} bytes becomes NULL before rows are joined, compared or grouped"
         )
     for key in keys:
         if key.values is None:
-            remarks.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
+            remarks.append(f"the values of {key.name} are private, so rare ones are not shown")
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
-            remarks.append(f"rows with another {key.name} than the public ones are left out")
+            remarks.append(f"rows whose {key.name} is not a declared key are left out")
     return tuple(remarks)
 
 
@@ -169,7 +169,7 @@ def _counts_units(query: Question) -> list[str]:
     which = " and ".join(aggregate.output for aggregate in counts)
     once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
     instead = "to count more rows, raise max_rows_per_unit; to count units, ask for lw.units() or COUNT(DISTINCT unit)"
-    return [f"{which} counts each {unit} {once}, not every row: {instead}"]
+    return [f"{which} includes each {unit} {once}, not every row: {instead}"]
 
 
 def leaves_rows_out(query: Question) -> bool:
@@ -187,9 +187,9 @@ def noise_notes(items: Sequence[Item], spend: Budget) -> tuple[str, ...]:
         return ()
     gaussian = [item.label for item in items if item.concentrated]
     if not gaussian:
-        return ("delta is not spent: Laplace noise needs none, and Gaussian noise would be larger here",)
+        return ("delta is not spent: Laplace noise needs no delta and is smaller than Gaussian noise here",)
     where = "" if len(gaussian) == len(items) else f" for {', '.join(gaussian)}"
-    return (f"delta is spent on Gaussian noise{where}: Laplace noise would be larger here",)
+    return (f"delta is spent on Gaussian noise{where}, which is smaller than Laplace noise here",)
 
 
 def _expected(
@@ -230,7 +230,7 @@ class Accuracy:
         """1 or less if every output is accurate enough."""
         by_name = {bound.output: bound for bound in self.query.bounds}
         if not by_name:
-            why, hint = "it has no error to speak of", "Say what to spend: epsilon=1."
+            why, hint = "its answer has no error that could be a target", "Say what to spend: epsilon=1."
             raise UnsupportedQuery(self.query.explain(), why, hint)
         errors = [
             Fraction(error_of(by_name[name], self.items, confidence, self.rows)) / target
@@ -251,7 +251,9 @@ def epsilon_within(
 ) -> float:
     """The smallest epsilon with which every output is as accurate as was asked for."""
     if epsilon is not None or rho is not None:
-        raise InvalidParameter("within", within, "and a budget at once say the same thing twice", "Leave one out.")
+        raise InvalidParameter(
+            "within", within, "cannot be combined with epsilon or rho: each of them sets the budget", "Leave one out."
+        )
     outputs = [aggregate.output for aggregate in query.aggregates]
     if not isinstance(within, Mapping):
         within = dict.fromkeys(outputs, within)
@@ -269,5 +271,5 @@ def epsilon_within(
 def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) -> str:
     """How far a quantile may be off, in ranks, because how far apart ranks are is a secret."""
     ranks = error_of(bound, items, confidence, None)
-    spread = "how far that is in values is a secret, so ask for a lower and a higher quantile as well"
-    return f"within {ranks:g} ranks of the exact one, with {100 * confidence:.6g} % confidence; {spread}"
+    spread = "the error in values is private, so ask for a lower and a higher quantile as well"
+    return f"within {ranks:g} ranks of the exact quantile, with {100 * confidence:.6g} % confidence; {spread}"

@@ -82,12 +82,12 @@ def read(data: Any, table: OpenedTable, tables: Iterable[Any] | Mapping[str, Any
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         pass  # of a constructor that nobody meant to be called so
-    raise InvalidParameter("question", "", "is none that can be asked", _HINT)
+    raise InvalidParameter("question", "", "is not a question that can be asked", _HINT)
 
 
 def _query(data: Mapping[str, Any], table: OpenedTable, known: Mapping[str, OpenedTable | PublicTable]) -> Query:
     if data.get("lapwing_query") != VERSION or type(data["lapwing_query"]) is not int:
-        why = "is no question, or one of a later version of Lapwing"
+        why = "is not a question, or is one of a later version of Lapwing"
         raise InvalidParameter("lapwing_query", data.get("lapwing_query"), why, f"Write lapwing_query: {VERSION}.")
     plan = _rows(data.get("rows"), _by_name(known.values()), 0)
     bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
@@ -244,10 +244,10 @@ def _constant(value: Any, kind: Kind | None) -> Constant:
     if known in ("date", "timestamp") and isinstance(value, str):
         return time_constant(value, known)
     if known is None:
-        raise InvalidParameter("constant", type(value), "is no value of a column", _HINT)
+        raise InvalidParameter("constant", type(value), "is not a value of a column", _HINT)
     fitting("constant", known, (value,))
     if value is None or (isinstance(value, str) and not storable(value)):
-        raise InvalidParameter("constant", known, "no engine has a value like that", _HINT)
+        raise InvalidParameter("constant", known, "engines cannot represent this value", _HINT)
     if known == "integer" and not -(1 << 63) <= value < 1 << 63:
         raise InvalidParameter("constant", value, "is beyond 64 bits", "Write it as a number: 1.0e+20.")
     if known == "number" and not (value == 0 or 1e-250 <= abs(value) <= 1e300):

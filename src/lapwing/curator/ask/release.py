@@ -41,7 +41,7 @@ def release(
     """The answer to a question, paid for before rows are touched and on record before it is shown."""
     context, releaser = query.context, query.context.releaser
     if key is not None and not releaser.keeps_count(context):
-        why = "answers are kept in a ledger, and without one every answer has fresh noise"
+        why = "a key needs a ledger that keeps the answer; without a ledger, every answer has fresh noise"
         raise InvalidParameter("key", key, why, "Open the table with ledger='ledger.db', or leave it out.")
     if within is not None:
         epsilon = epsilon_within(query, within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)

@@ -23,25 +23,25 @@ def check_rollup(question: Question) -> None:
     for bound in question.bounds:
         kinds = {statistic.kind for statistic in bound.statistics}
         if not isinstance(bound.aggregate, Estimator) or bound.pick is not None or "distinct" in kinds:
-            why = "it is no sum over the parts of a group, so levels cannot be made to agree"
+            why = "it is not a sum over the parts of a group, so levels cannot be made to agree"
             raise UnsupportedQuery(str(bound.aggregate), why, "Roll up counts, sums and means, and ask it separately.")
         if "units" in kinds and effective.touched > 1:
-            why = "a unit that counts in two groups would be two units of the whole"
+            why = "a unit in two groups would be counted twice in the total"
             raise UnsupportedQuery(
                 str(bound.aggregate), why, "Write bounded(max_rows_per_unit=1), or ask for lw.count()."
             )
     if grouping.secret:
         if effective.touched > 1:
-            why = "secret keys of several levels are tested by numbers of units that add up"
+            why = "secret keys (not declared) on several levels need numbers of units that add up"
             raise UnsupportedQuery(question.explain(), why, "Write bounded(max_rows_per_unit=1), or name the keys.")
         if rollup.given:
-            why = "which of the first keys occur is a secret as well"
+            why = "the values of the first keys are private as well"
             raise UnsupportedQuery(question.explain(), why, "Roll up all keys: GROUP BY ROLLUP (a, b).")
         if not isinstance(rollup.weights, str) and not all(rollup.weights):
             raise InvalidParameter("weights", rollup.weights, "must be above 0 where keys are secret", "Leave it out.")
     if rollup.invariants:
         if len(question.bounds) > 1 or not question.aggregates[0].counts:
-            why = "say what was published of one count, and this question asks for something else or for more"
+            why = "are published values of one count, and this question asks for something else as well"
             raise InvalidParameter("invariants", len(question.bounds), why, "Ask for lw.count() alone.")
         known_paths(rollup, grouping, secret=grouping.secret)
 
@@ -60,16 +60,16 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
     rollup = question.rollup
     if rollup is None:
         return ()
-    remarks = [f"numbers of {' → '.join(rollup.levels)} add up"]
+    remarks = [f"the numbers of all levels add up: {' → '.join(rollup.levels)}"]
     if rollup.integers:
-        remarks[0] += "; they are whole, and counts are not below 0; intervals are around the estimates before rounding"
+        remarks[0] += "; they are whole, and counts are not negative; intervals are for the estimates before rounding"
     if question.grouping.secret:
-        remarks.append("what is not shown of a group counts there as everything else, rows without a key included")
+        remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")
     trust = trust_of(question)
     if trust is not None:
         remarks.append(
             f"NOT PROTECTED: {', '.join(trust.published)}. "
-            f"{'It was' if len(trust.published) == 1 else 'They were'} published exactly, and no epsilon covers "
+            f"{'It was' if len(trust.published) == 1 else 'They were'} published exactly, so no epsilon protects "
             f"{'it' if len(trust.published) == 1 else 'them'}"
         )
     return tuple(remarks)

@@ -29,7 +29,7 @@ from lapwing.mechanisms.quantile_draw import Cell
 from lapwing.noise import SYSTEM, Entropy
 
 WARNING = (
-    "NOT PRIVATE. These are exact numbers about the rows, without any noise, for their owner only. "
+    "NOT PRIVATE. These are exact numbers without noise, for the owner of the data only. "
     "Do not pass them on. Nothing was spent or written."
 )
 FEWEST = 2
@@ -70,7 +70,7 @@ def unprotected(query: Question, *, progress: bool = True) -> Unprotected:
         why = "these are exact numbers, and this table was opened for an analyst"
         raise InvalidParameter("analyst", context.analyst, why, "Let the owner open it, without analyst=.")
     if context.ledger is not None:
-        why = "this table keeps count of what is lost, and an answer without noise loses everything"
+        why = "this table has a privacy budget, and an answer without noise would use up all of it"
         raise InvalidParameter("ledger", context.ledger, why, "Let the owner open it again, without ledger=.")
     checker.check(query)
     admit(context)

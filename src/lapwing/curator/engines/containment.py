@@ -1,9 +1,8 @@
-"""A statement of an engine: what the engine says when it fails stays inside, and Ctrl-C is heard while it runs.
+"""A statement of an engine: its error messages stay inside, and Ctrl-C works while it runs.
 
-What an engine says may quote a record. And it runs beside, while the main thread only waits: an interrupt is nobody's
-failure. It is raised as a `BaseException`, so `contained` lets it pass and nothing that counts failures of engines
-counts it. What was charged stays charged, and the same key= asks again for free.
-"""
+An error message may quote a record. The statement runs in a thread beside the main thread, which waits, so an interrupt
+is not a failure. It is raised as a `BaseException`, so `contained` lets it pass and nothing that counts failures of
+engines counts it. What was charged stays charged, and the same key= asks again for free."""
 
 from __future__ import annotations
 

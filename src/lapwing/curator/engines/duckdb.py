@@ -284,7 +284,7 @@ def _csv(path: Path, names: Iterable[str], delimiter: str, skipped: int) -> exp.
         "escape": exp.Literal.string('"'),
         "new_line": exp.Literal.string("\\n"),  # or the first line end would say how the others are read
         "compression": exp.Literal.string("gzip" if is_packed(path) else "none"),
-        "hive_partitioning": exp.false(),  # a folder called unit=1 is no column
+        "hive_partitioning": exp.false(),  # a folder called unit=1 is not a column
         "null_padding": exp.true(),
         "parallel": exp.false(),  # of several readers, some guess where a record begins, and lose others
         "ignore_errors": exp.true(),

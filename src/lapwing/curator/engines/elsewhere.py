@@ -1,4 +1,4 @@
-"""The engine of rows that are in no one place: whatever would read them here is refused, whoever forgot to."""
+"""The engine for rows that are not stored in one place: every attempt to read them here is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the bytes of a CSV become text, by the owner's word: encodings in which any bytes at all are some text.
+"""Encodings of CSV files that the owner names: in each of them, any bytes are valid text.
 
 DuckDB reads UTF-8. Its own decoders of other encodings stop at some bytes, which would tell that a record has them. So
 a file in another encoding is copied as UTF-8 for each question: what one byte (of UTF-16, one unit of two) becomes
@@ -72,7 +72,7 @@ def encoding_of(name: object) -> Encoding:
     known = {**ENCODINGS, **_ALSO}.get(name.lower()) if isinstance(name, str) else None
     if known is None:
         hint = f"Write one of {', '.join(map(repr, ENCODINGS))}, or save the file as UTF-8."
-        raise InvalidParameter("encoding", name, "is no encoding that can be read here", hint)
+        raise InvalidParameter("encoding", name, "is not an encoding that can be read here", hint)
     return known
 
 

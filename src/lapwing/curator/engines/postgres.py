@@ -270,7 +270,7 @@ def from_url(url: str, table: str) -> Source:
         raise InvalidParameter("source", "a PostgreSQL server", why, "Copy the table to another server, or to a file.")
     types = engine.types(named)
     if not types:
-        why = "is no table or view of this database, or one without columns"
+        why = "is not a table or view of this database, or has no columns"
         raise InvalidParameter("table", table, why, "Spell it as the database does: case matters.")
     kinds = {name: _KINDS.get(declared) for name, declared in types.items()}
     table_of: exp.Expr = named

@@ -47,7 +47,7 @@ def declared_fields(
             continue  # of a type that cannot be used; whoever names it is told that there is no such column
         checks.one_of(KINDS, types=kind)
         if native not in (kind, "text") and (kind, native) not in _READABLE:
-            why = f"{column} is of {f'kind {native}' if native else 'another kind'}, and engines would differ about it"
+            why = f"{column} is of {f'kind {native}' if native else 'another kind'}, which engines treat differently"
             raise InvalidParameter("types", kind, why, "Leave it out, or convert the column in the source.")
         fields.append(_field(column, kind, native, unit == column, bounds.get(column), keys.get(column)))
     return tuple(fields)
@@ -60,7 +60,7 @@ def completed(fields: tuple[Column, ...], complete: Sequence[str]) -> tuple[Colu
     known = {field.name for field in fields if field.bounds is not None}
     for column in complete:
         if column not in known:
-            why = "only a column with bounds can have the middle of them in place of what is missing"
+            why = "a missing value counts as the middle of the bounds, so the column needs bounds"
             raise InvalidParameter("complete", column, why, f"Write bounds={{{column!r}: (0, 100)}} as well.")
     return tuple(replace(field, complete=field.name in complete) for field in fields)
 
@@ -111,7 +111,9 @@ def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
             why = f"{column} has a key of {len(value):,} characters, and at most {LONGEST:,} are allowed"
             raise InvalidParameter("keys", value[:40] + "…", why, "Leave it out, or give the source a short code.")
     if not values:
-        raise InvalidParameter("keys", values, f"{column} needs at least one", "Leave it out if the keys are secret.")
+        raise InvalidParameter(
+            "keys", values, f"{column} needs at least one", "Leave it out if you cannot declare the keys."
+        )
 
 
 def declared_keys(

@@ -56,7 +56,7 @@ class Grouping:
             why = f"there are {self.size} combinations of public keys"
             raise InvalidParameter("keys", f"{self.size} groups", why, "Group by fewer keys at once.")
         if self.secret and any(key.everything_else for key in self.keys):
-            why = "everything else than secret keys would be a secret as well"
+            why = "everything_else needs declared keys"
             raise InvalidParameter(
                 "everything_else", True, why, "Name the keys of every column when you open the table."
             )
@@ -81,12 +81,12 @@ def key_for(
 ) -> Key:
     """A key with public values where they are known: declared, or written in the query itself."""
     if isinstance(expression, Column) and expression.unit:
-        why = "every group would be one unit"
+        why = "every group would be about one unit"
         raise UnsupportedQuery(f"group by {name}", why, "Group by something that several units share.")
     known = tuple(values) if values is not None else _public_values(expression)
     if known is None and expression.kind in ("number", "timestamp"):
         instead = "Name its values with keys=, or use lw.histogram(…, edges=[…])."
-        raise UnsupportedQuery(f"group by {name}", f"a {expression.kind} makes a group of nearly every row", instead)
+        raise UnsupportedQuery(f"group by {name}", f"nearly every row would have its own {expression.kind}", instead)
     return Key(name, expression, known, everything_else)
 
 

@@ -41,7 +41,7 @@ class Ladder(metaclass=Helpful):
     def key(self, columns: dict[str, Column]) -> Key:
         """What its rows are grouped by: the finest rung."""
         if self.column not in columns:
-            raise InvalidParameter("column", self.column, "is no column", f"There are: {', '.join(columns)}.")
+            raise InvalidParameter("column", self.column, "is not a column", f"There are: {', '.join(columns)}.")
         column = columns[self.column]
         if self.edges:
             if column.kind not in NUMERIC:
@@ -126,4 +126,4 @@ def _day(**named: object) -> dt.date:
             return dt.date.fromisoformat(value)
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
-    raise InvalidParameter(name, value, "is no date", f'Write {name}="2025-01-31".')
+    raise InvalidParameter(name, value, "is not a date", f'Write {name}="2025-01-31".')

@@ -246,7 +246,7 @@ def _to_number(operator: str, value: Expression) -> Expression:
         known = number_of(value.value) if isinstance(value.value, str) else float(value.value)
         return NULL if known is None else Constant(known, "number")
     if value.kind not in ("text", "boolean", "integer"):
-        raise _misfit(operator, (value,), f"a {value.kind} is no number", "Cast text or truth values.")
+        raise _misfit(operator, (value,), f"a {value.kind} is not a number", "Cast text or truth values.")
     value = clamp(value) if value.kind == "integer" else value  # else it would not lie where its bounds say
     spans = {"boolean": Span(Fraction(0), Fraction(1), 0), "text": Span(Fraction(-(10**15)), Fraction(10**15), 60)}
     return Call(operator, (value,), "number", spans[value.kind] if value.kind in spans else span_of(value))

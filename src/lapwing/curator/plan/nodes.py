@@ -184,11 +184,11 @@ class JoinPublic(Node):
 
     def __post_init__(self) -> None:
         if not self.on:
-            why = "a join without a condition pairs everything"
+            why = "a join without a condition would pair all rows"
             raise UnsupportedQuery(f"join {self.public.table}", why, "Say on which columns.")
         names = tuple(name for _, name in self.on)
         if is_each_row(self.parent) and self.factor > 1:
-            why = "every row is a unit here, and this join would make several rows of one"
+            why = "every row is a unit here, and this join could make several rows of one"
             raise UnsupportedQuery(
                 f"join {self.public.table} on {', '.join(names)}", why, "Open the table with unit='…'."
             )
@@ -314,7 +314,7 @@ class Combine(Node):
                 why = "both sides need the same columns in the same order, and the unit in the same place"
                 raise UnsupportedQuery(self.setting.upper(), why, "Select the same columns on both sides.")
         if not any(column.unit for column in first.columns):
-            why = "without the unit, rows of different people would become one"
+            why = "without the unit, rows of different people could be merged"
             raise UnsupportedQuery(self.setting.upper(), why, "Select the unit column as well.")
 
     @cached_property

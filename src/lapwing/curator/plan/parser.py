@@ -67,17 +67,17 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
         with _quiet():
             trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
     except SqlglotError as error:
-        why = (str(error).splitlines() or ["it is no SQL"])[0].rstrip(".")
+        why = (str(error).splitlines() or ["it is not SQL"])[0].rstrip(".")
         if "<class" in why:  # the parser's own words
             why = "something is missing or too much"
     except RecursionError:
         why = "it is nested too deeply"
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
-        why = "it is no SQL"  # slips of the parser on odd input
+        why = "it is not SQL"  # slips of the parser on odd input
     else:
         if len(trees) == 1:
             return trees[0]
-        raise UnsupportedQuery(cut(text), "one expression or statement at a time", example)
+        raise UnsupportedQuery(cut(text), "only one expression or statement is allowed", example)
     raise UnsupportedQuery(cut(text), f"cannot be read: {why}", example)
 
 
@@ -211,26 +211,27 @@ def refused(node: exp.Expr) -> UnsupportedQuery:
 
 _LISTED = (
     "Use + - * / %, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, COALESCE, ABS, FLOOR, CEIL, ROUND, "
-    "LENGTH, EXTRACT or CAST(x AS number); anything else belongs into a column of the source."
+    "LENGTH, EXTRACT or CAST(x AS number); compute anything else in a column of the source."
 )
-_FALLBACK = ("it is not in the closed list of functions that are total and equal on every engine", _LISTED)
-_RANDOM = ("random numbers make rows depend on the engine", "Noise is added by Lapwing; leave it out.")
+_FALLBACK = ("it is not one of the functions that give the same result on every engine, without errors", _LISTED)
+_RANDOM = ("random numbers would differ between engines", "Noise is added by Lapwing; leave it out.")
 _CLOCK = ("the answer would depend on the clock", "Write the time as a constant: DATE '2026-11-15'.")
 _ON_UNIT = "Write EXISTS (SELECT 1 FROM other WHERE other.unit = this.unit AND …), with AND to other conditions."
 _REASONS = {
     **dict.fromkeys(("Rand", "Randn", "Uuid"), _RANDOM),
     **dict.fromkeys(("CurrentTimestamp", "CurrentDate", "CurrentTime", "CurrentDatetime", "Localtime"), _CLOCK),
     "Localtimestamp": _CLOCK,
-    "Window": ("rows of other people decide about this one", "Group by the unit in a sub-query instead."),
+    "Window": ("the value of a row would depend on rows of other people", "Group by the unit in a sub-query instead."),
     "Subquery": ("a sub-query among expressions may read other people's rows", _ON_UNIT + " Or write a join."),
     "Exists": ("EXISTS stands alone or after AND, in WHERE", _ON_UNIT),
     **dict.fromkeys(("Any", "All"), ("it may read other people's rows", _ON_UNIT)),
     "In": ("IN takes a list of values, or for the unit a query about the unit", _ON_UNIT),
     "Column": ("there is no such column", "Check its name."),
     "Star": ("* stands for all columns", "Name the columns."),
-    "Distinct": ("which of several equal rows counts would not be told", "Write COUNT(DISTINCT x)."),
+    "Distinct": ("it is not clear which of several equal rows counts", "Write COUNT(DISTINCT x)."),
     **dict.fromkeys(
-        ("Placeholder", "Parameter"), ("nothing is filled in", "Write the value itself into the text of the query.")
+        ("Placeholder", "Parameter"),
+        ("placeholders are not supported", "Write the value itself into the text of the query."),
     ),
 }
 """Why some well-known parts of SQL are refused, and what to write instead."""
@@ -243,14 +244,16 @@ def _literal(node: Any, inner: Inner) -> Expression:
     text = node.this
     if node.is_string:
         if not storable(text):
-            raise UnsupportedQuery(ascii(cut(text)), "no engine has text like that", "Leave out what is not Unicode.")
+            raise UnsupportedQuery(
+                ascii(cut(text)), "engines cannot represent this text", "Leave out what is not Unicode."
+            )
         return Constant(text, "text")
     if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63:
         return Constant(int(text), "integer")
     try:
         number = float(text)
     except ValueError:
-        raise UnsupportedQuery(cut(text), "is no number", "Write 5, 0.5 or 5e-1.") from None
+        raise UnsupportedQuery(cut(text), "is not a number", "Write 5, 0.5 or 5e-1.") from None
     if not abs(number) <= 1e300 or 0 < abs(number) < 1e-250:
         why = "is too large or too small for the arithmetic of doubles"
         raise UnsupportedQuery(cut(text), why, "Use another scale.")

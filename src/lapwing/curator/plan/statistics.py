@@ -35,7 +35,7 @@ class Bounding:
         if self.max_rows_per_unit is not None:
             _at_most("max_rows_per_unit", checks.whole(max_rows_per_unit=self.max_rows_per_unit))
             if (self.max_groups_per_unit, self.max_rows_per_group) != (1, 1):
-                why = "is a bound on all rows of a unit, in whatever groups"
+                why = "already limits all rows of a unit, in all groups together"
                 hint = "Leave out max_groups_per_unit and max_rows_per_group, or this one."
                 raise InvalidParameter("max_rows_per_unit", self.max_rows_per_unit, why, hint)
 
@@ -73,12 +73,12 @@ class Bounding:
     def explain(self, unit: str, *, grouped: bool) -> str:
         """In words."""
         if self.max_rows_per_unit is not None:
-            return f"at most {_several(self.max_rows_per_unit, 'row')} of one {unit} {_counts(self.max_rows_per_unit)}"
+            return f"contribution bound: at most {_several(self.max_rows_per_unit, 'row')} per {unit}"
         rows = _several(self.max_rows_per_group, "row")
         if not grouped:
-            return f"at most {rows} of one {unit} {_counts(self.max_rows_per_group)}"
-        groups, verb = _several(self.max_groups_per_unit, "group"), _counts(self.max_groups_per_unit)
-        return f"at most {groups} of one {unit} {verb}, and {rows} in each"
+            return f"contribution bound: at most {rows} per {unit}"
+        groups = _several(self.max_groups_per_unit, "group")
+        return f"contribution bound: at most {groups} per {unit}, and {rows} in each"
 
     def counted(self, unit: str, *, grouped: bool) -> str:
         """In a few words, which rows an answer is about: "one per patient"."""
@@ -91,18 +91,14 @@ class Bounding:
         """What to say beside an interval where rows of a unit may be left out."""
         more = "rows or groups" if grouped and self.max_rows_per_unit is None else "rows"
         return (
-            f"of a {unit} with more {more}, a fair sample counts; "
-            "the intervals do not include the error of leaving the others out"
+            f"if a {unit} has more {more}, a random sample of them is used; "
+            "the intervals do not include the error from leaving out the rest"
         )
 
 
 def _at_most(name: str, value: int) -> None:
     if value > LARGEST:
         raise InvalidParameter(name, value, f"is more than {LARGEST:,}", "Write a limit that fits most of your units.")
-
-
-def _counts(count: int) -> str:
-    return "counts" if count == 1 else "count"
 
 
 def _several(count: int, noun: str) -> str:

@@ -1,6 +1,6 @@
-"""What a release hands back: values, where the exact answer lies, what it cost, and how it came about.
+"""The answer of a release: values, intervals, the cost, and how it was computed.
 
-An `Answer` is public: everything in it was paid for, so whatever is done with it is post-processing and free.
+An `Answer` is public. Everything in it was paid for, so any use of it is post-processing and costs nothing.
 """
 
 from __future__ import annotations

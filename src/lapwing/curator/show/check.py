@@ -1,4 +1,4 @@
-"""An owner's check on a terminal, in a notebook and as a picture. Not private, and it says so first."""
+"""An owner's check on a terminal, in a notebook and as a picture. It is not private, and its first line says so."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ WARNING = (
 _COLUMNS = ("column", "declared as", "read", "absent", "not read", "clamped", "no key")
 _MOST_MEANS = 4
 _MEANS = (
-    "The mean to expect over the rows that count. "
-    "± is the effect of which rows are sampled; intervals of answers leave it out."
+    "The expected mean over the rows used. "
+    "± is the effect of sampling rows, which the intervals of answers do not include."
 )
 
 
@@ -70,7 +70,7 @@ def draw(check: Check, path: str | PathLike[str] | None = None) -> Figure:
     for axes, part in zip(panels, parts, strict=False):
         limits = [limit.limit for limit in part.limits]
         lost = [limit.error - limit.noise for limit in part.limits]
-        axes.plot(limits, lost, color=charts.PRIVATE, marker="o", label="lost by the limit")
+        axes.plot(limits, lost, color=charts.PRIVATE, marker="o", label="lost because of the limit")
         axes.plot(limits, [limit.noise for limit in part.limits], color=charts.NOISE, marker="o", label="noise")
         axes.plot(limits, [limit.error for limit in part.limits], color=charts.INK, lw=1, ls="--", label="both")
         axes.axvline(part.recommended, color=charts.LINE, zorder=0)
@@ -92,7 +92,7 @@ def draw(check: Check, path: str | PathLike[str] | None = None) -> Figure:
 def _summary(check: Check) -> Iterator[str]:
     name = digits.visible(check.table)
     if check.unit is None:
-        yield f"{name}: {check.rows:,} rows, each a unit of its own. Is that right? Nobody may have two rows."
+        yield f"{name}: {check.rows:,} rows, each about a different person. Is that right? Nobody may have two rows."
     else:
         yield f"{name}: {check.rows:,} rows about {check.units or 0:,} different values of {check.unit}, the unit."
     if check.rows_without_unit:
@@ -131,9 +131,9 @@ def _examples(check: Check) -> Iterator[str]:
     for column in check.columns:
         name = digits.visible(column.name)
         if column.examples:
-            yield f"{name}: not a {column.kind}, so it counts as absent: {_listed(column.examples)}"
+            yield f"{name}: not a {column.kind}, so it counts as missing: {_listed(column.examples)}"
         if column.others:
-            yield f"{name}: no key, so it counts only in everything_else: {_listed(column.others)}"
+            yield f"{name}: not a declared key, so it counts only in everything_else: {_listed(column.others)}"
 
 
 def _listed(examples: Sequence[Example]) -> str:
@@ -159,7 +159,7 @@ def _about(check: Check, part: PerUnit) -> str:
 
 
 def _headings(part: PerUnit) -> tuple[str, ...]:
-    kept = "rows that count" if part.what == "rows" else "pairs that count"
+    kept = "rows used" if part.what == "rows" else "pairs used"
     return (part.keyword, kept, "units kept whole", "noise of a count")
 
 
@@ -208,7 +208,7 @@ def _advice(check: Check, part: PerUnit) -> str:
     about = "a count" if part.what == "rows" else f"counts by {digits.visible(part.what)}"
     return (
         f"Recommended for {about} at epsilon {check.epsilon:g}: {part.keyword}={part.recommended}. "
-        "A limit that follows the data tells a little about it: choose a round number, and keep it."
+        "A limit that follows the data reveals a little about it: choose a round number, and keep it."
     )
 
 

@@ -1,4 +1,4 @@
-"""Values of an answer as text: as many digits as the noise leaves meaningful, and nothing that a screen would obey."""
+"""Values of an answer as text: only digits that the noise leaves meaningful, and no control characters."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Distribution(Answer):
         wanted = float(checks.exact(**{name: value}))
         if wanted not in self.edges:
             near = min(self.edges, key=lambda edge: abs(edge - wanted))
-            why = "is no edge, and how values lie between edges is not known"
+            why = "is not an edge, and the distribution between edges is not known"
             raise InvalidParameter(name, value, why, f"The nearest edge is {near:g}.")
         return self.edges.index(wanted)
 

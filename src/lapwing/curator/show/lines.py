@@ -1,4 +1,4 @@
-"""Answers that go on, as a picture: a line for each group over the steps, each with the band its noise leaves open."""
+"""Answers of a stream as a picture: a line for each group over the steps, each with the band of its noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer as a picture: totals as bars from 0, other values as dots, every one with what the noise may have done."""
+"""An answer as a picture: totals as bars from 0, other values as dots, each with its interval."""
 
 from __future__ import annotations
 

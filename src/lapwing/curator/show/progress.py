@@ -1,10 +1,10 @@
-"""A progress bar for whoever waits: after a second, on a terminal or in a notebook, and gone when it is done.
+"""A progress bar: it appears after a second, on a terminal or in a notebook, and disappears when the work is done.
 
 Off where LAPWING_PROGRESS is 0 and by `release(progress=False)`; nothing is written where nobody looks (a pipe, a log,
 a thread of a server).
 
-Privacy: how far an engine is tells how many rows there are, and so does the time that it takes. Both are for whoever
-runs the engine in a process of their own, next to the data. What is served to others, as in the lab, shows neither.
+Privacy: the progress and the running time of an engine reveal how many rows there are. Both are only for the person who
+runs the engine in their own process, next to the data. Pages that are served to others, as in the lab, show neither.
 See the threat model.
 """
 

@@ -1,4 +1,4 @@
-"""A quote on a terminal and in a notebook: what each number costs, how far each output may be off, what remains."""
+"""A quote on a terminal and in a notebook: the cost of each number, the error of each output, the remaining budget."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _error(expected: Expectation) -> str:
     if expected.error is None:
         return f"depends on the data. {expected.why}"
     if expected.measured_in == "units":
-        return f"shown if {digits.number(expected.error, ROUND_CEILING)} units or more have it"
+        return f"shown if at least {digits.number(expected.error, ROUND_CEILING)} units have it"
     if expected.measured_in:
         return f"{digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
     kind: Type = "integer" if float(expected.error).is_integer() else "number"
@@ -123,7 +123,7 @@ def _error(expected: Expectation) -> str:
 def _notes(quote: Quote) -> list[str]:
     known = any(expectation.error is not None for expectation in quote.expected)
     often = (
-        [f"the errors hold with {digits.percent(quote.confidence)} confidence, for each output by itself"]
+        [f"each error bound holds with {digits.percent(quote.confidence)} confidence, for one output at a time"]
         if known
         else []
     )

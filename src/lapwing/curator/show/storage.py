@@ -1,4 +1,4 @@
-"""An answer as JSON and back, to the last bit: what the ledger keeps is what was shown.
+"""An answer as JSON and back, without any change: the ledger keeps exactly what was shown.
 
 What JSON cannot hold exactly everywhere is tagged: dates, infinite ends of intervals, and whole numbers beyond 2^53.
 The text is ASCII with sorted names, so equal answers are equal bytes.

@@ -1,4 +1,4 @@
-"""An answer that is a tree as a treemap: areas are values, and what may as well be 0 is hatched."""
+"""An answer with levels as a treemap: areas are values, and values whose interval contains 0 are hatched."""
 
 from __future__ import annotations
 

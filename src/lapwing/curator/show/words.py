@@ -1,4 +1,4 @@
-"""An answer in words: what each column says, what beside it means, what it cost and what that means for one unit."""
+"""An answer in words: what each column says, what the marks mean, what it cost, and what that means for one unit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLIPPED = "values outside the bounds count as the nearest bound, which may bias
 def explain(answer: Answer) -> Explanation:
     """The guarantee of an answer and the meaning of its parts."""
     guarantee = answer.loss.explain()
-    first = [f"{counted(answer)}:"] if counted(answer) else []
+    first = [f"{counted(answer)}."] if counted(answer) else []
     lines = [
         guarantee.text,
         "",
@@ -30,10 +30,12 @@ def explain(answer: Answer) -> Explanation:
         *(f"{visible(c.name)}: {meaning(c, answer.loss.unit)}." for c in answer.columns),
         "",
     ]
-    lines += [f"{visible(note)}." for note in (*beside(answer), *answer.notes)]
+    lines += ["Notes:", *(f"· {visible(note)}" for note in (*beside(answer), *answer.notes)), ""]
     lines.append(_about_noise(answer))
     if answer.remaining is not None and not answer.repeated:
-        lines.append(f"After this answer, {remains(answer.remaining)} for everybody who asks about the same data.")
+        lines.append(
+            f"After this answer, {remains(answer.remaining)}. Everybody who asks about the same data shares it."
+        )
     columns = [_data(column, answer.loss.unit) for column in answer.columns]
     remaining = None if answer.remaining is None else str(answer.remaining)
     data = {
@@ -70,36 +72,37 @@ def beside(answer: Answer) -> list[str]:
     remarks = []
     sure = percent(answer.confidence)
     if any(column.noise for column in answer.columns):
-        rows = " over the rows that count" if counted(answer) else ""
+        rows = " over the rows used" if counted(answer) else ""
         remarks.append(f"beside each value: {sure} interval for the exact answer{rows}")
     if any(column.interval for column in answer.columns):
-        spread = "it is wide, because it assumes nothing about how the values are spread"
-        remarks.append(f"in brackets: {sure} interval for the population, if these rows are a sample of it; {spread}")
+        spread = "it is wide, because it assumes nothing about the distribution of the values"
+        sample = "if these rows are a random sample of it"
+        remarks.append(f"in brackets: {sure} interval for the whole population, {sample}; {spread}")
     return remarks
 
 
 def counted(answer: Answer) -> str:
     """The first line of an answer from which rows may have been left out."""
     rows = answer.provenance.get("counted")
-    return f"Of the rows that count ({visible(str(rows))})" if rows else ""
+    return f"Rows used: {visible(str(rows))}" if rows else ""
 
 
 def spent(answer: Answer) -> str:
     """What an answer cost and what it left; of one that is asked again, that it costs nothing more."""
     if answer.repeated:
         when = "when the stream was opened" if "stream" in answer.provenance else "the first time"
-        return f"cost {visible(str(answer.loss))} {when}, nothing now"
+        return f"cost {visible(str(answer.loss))} {when}; free this time"
     left = "" if answer.remaining is None else f" · {remains(answer.remaining)}"
     return cost(answer.loss) + left
 
 
 def _about_noise(answer: Answer) -> str:
     if not any(column.noise for column in answer.columns):
-        return "Noise was added to protect everybody; no interval is known for these values."
+        return "Noise was added to protect everybody. No interval is known for these values."
     return (
-        "The interval of the noise is about the exact answer on these rows, after bounds and limits per "
-        f"{visible(answer.loss.unit)} were applied. It does not cover what those cut off, nor how well these rows "
-        "stand for a larger population."
+        "The interval beside a value is for the exact answer on these rows, after bounds and limits per "
+        f"{visible(answer.loss.unit)} were applied. It covers the noise. It does not cover the error from these bounds "
+        "and limits, nor how well these rows represent a larger population."
     )
 
 

@@ -163,7 +163,7 @@ class Groups:
             return columns[self.keys[key]]
         if isinstance(node, exp.Column):
             self.scope.column(node)
-            why = "it is neither a key nor in an aggregate, and single rows are never shown"
+            why = "it is neither in GROUP BY nor in an aggregate, and single rows are never shown"
             raise UnsupportedQuery(shown(node), why, f"Write AVG({node.name}), or add it to GROUP BY.")
         return None
 
@@ -184,7 +184,7 @@ class Groups:
             item = named(node.name, self.aliases)
         node = node if item is None else item.node
         if has_aggregates(node):
-            why = "a group cannot be made by what is computed from it"
+            why = "a group cannot depend on an aggregate of that group"
             raise UnsupportedQuery(f"GROUP BY {shown(node)}", why, "Group by columns, and write HAVING.")
         if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets | exp.Tuple):
             why = "it asks several questions at once"
@@ -252,11 +252,11 @@ def _name(node: exp.Expr) -> str:
 def _argument(node: exp.Expr, value: Any, scope: Scope) -> Expression:
     """An argument of an aggregate, which is about one row."""
     if isinstance(value, exp.Expr) and has_aggregates(value):
-        why = "an aggregate of aggregates needs the units in between"
+        why = "an aggregate of aggregates must group by the unit first"
         instead = "Group by the unit in a sub-query, and write the outer aggregate around it."
         raise UnsupportedQuery(shown(node), why, instead)
     if isinstance(value, exp.Distinct | exp.Order) or not isinstance(value, exp.Expr):
-        why = "an aggregate takes one value of each row"
+        why = "an aggregate takes one value per row"
         raise UnsupportedQuery(shown(node), why, "Write SUM(x), or COUNT(x).")
     expression = scope.translate(value)
     if expression.kind is None:

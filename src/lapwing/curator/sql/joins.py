@@ -34,7 +34,7 @@ def how_of(node: exp.Expr) -> Outer:
     if words in (["LEFT"], ["LEFT", "OUTER"]) and (part(node, "on") or part(node, "using")):
         return "left"
     if words and words[0] in ("RIGHT", "FULL"):
-        why, instead = "it keeps rows of the table on its right", "Write LEFT JOIN with the private table first."
+        why, instead = "it would keep rows of the table on its right", "Write LEFT JOIN with the private table first."
     elif words and words[-1] in ("SEMI", "ANTI"):
         word = "NOT EXISTS" if words[-1] == "ANTI" else "EXISTS"
         why, instead = "it is not read", f"Write WHERE {word} (SELECT 1 FROM other WHERE other.unit = this.unit)."
@@ -76,7 +76,7 @@ def join_public(plan: Plan, public: Public, terms: Conditions, how: Outer) -> Pl
     on = [(mine, theirs.name) for mine, theirs in terms.pairs if isinstance(theirs, Column)]
     others = [call("=", *pair) for pair in terms.pairs if not isinstance(pair[1], Column)] + list(terms.others)
     if not on:
-        why = "a public table is joined where one of its columns equals something of the private row"
+        why = "a public table must be joined where one of its columns equals a value of the private row"
         raise UnsupportedQuery(terms.text, why, f"Write ON private.x = {public.table}.x.")
     if others and how == "left":
         why = "an outer join with a public table takes equalities only"
@@ -90,7 +90,7 @@ def join_unit(left: Plan, right: Plan, terms: Conditions, how: Outer) -> Plan:
     links = [pair for pair in terms.pairs if all(isinstance(column, Column) and column.unit for column in pair)]
     if not links:
         units = [next((column.name for column in side.columns if column.unit), "unit") for side in (left, right)]
-        why = "private tables are joined on the unit of both, so that no row is about two units"
+        why = "private tables can be joined on their units only, so that no row is about two units"
         raise UnsupportedQuery(terms.text, why, f"Write ON {units[0]} = {units[1]}, and other conditions after AND.")
     rest = [call("=", *pair) for pair in terms.pairs if pair not in links] + list(terms.others)
     check_reads(left, right)

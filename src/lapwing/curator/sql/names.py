@@ -56,7 +56,7 @@ class Scope:
         columns = exact or columns
         if len(columns) > 1:
             whose = " or ".join(f"{table.alias}.{name}" for table in among if named(name, table.columns))
-            raise UnsupportedQuery(shown(node), "several tables have such a column", f"Write {whose}.")
+            raise UnsupportedQuery(shown(node), "several tables have this column", f"Write {whose}.")
         return columns[0] if columns else None
 
     def column(self, node: exp.Expr) -> Column:
@@ -65,7 +65,7 @@ class Scope:
         if column is not None:
             return column
         if node.name.lower() in _POSITIONS:
-            why = "the place of a row depends on everybody's rows"
+            why = "the position of a row depends on other people's rows"
             raise UnsupportedQuery(shown(node), why, "Name a column of the table.")
         known = [name for table in self.tables for name in table.columns]
         raise UnsupportedQuery(shown(node), "there is no such column", column_hint(node, known))
@@ -104,7 +104,9 @@ def named(name: str, known: Mapping[str, T]) -> T | None:
         return known[name]
     alike = [value for other, value in known.items() if other.lower() == name.lower()]
     if len(alike) > 1:
-        raise UnsupportedQuery(name, "several names differ from it in nothing but case", "Write one of them exactly.")
+        raise UnsupportedQuery(
+            name, "several names differ from it only in upper and lower case", "Write one of them exactly."
+        )
     return alike[0] if alike else None
 
 

@@ -65,7 +65,7 @@ class Reader:
         if isinstance(query, exp.SetOperation):
             return self.declared.over(reader._combined(query))
         if not isinstance(query, exp.Select):
-            raise UnsupportedQuery(shown(query), "it is no SELECT about a table", "Write (SELECT … FROM table).")
+            raise UnsupportedQuery(shown(query), "it is not a SELECT about a table", "Write (SELECT … FROM table).")
         clauses(query, *_INNER, "group", "having", "distinct")
         scope = reader.scope(query)
         if part(query, "group") or part(query, "having") or any(map(has_aggregates, query.expressions)):
@@ -115,7 +115,7 @@ class Reader:
                 elsewhere = (
                     f"on the command line: --public {node.name}.csv, or --with {node.name}.yaml if it is private"
                 )
-                hint += f" Another table is opened first and handed over: sql(…, tables=[{node.name}]); {elsewhere}."
+                hint += f" Open another table first and pass it: sql(…, tables=[{node.name}]); {elsewhere}."
             raise UnsupportedQuery(shown(node), "no table of that name was opened for this query", hint)
         return _named(self.declared.over(plan), _alias(node) or node.name)
 
@@ -145,7 +145,7 @@ class Reader:
             why = "both tables are public"
             raise UnsupportedQuery(shown(node), why, "Join them beforehand, or name the private table first.")
         if publics[0] and how == "left":
-            why = "it keeps public rows that nobody has, and who is missing would show"
+            why = "it keeps public rows without a match, which would reveal who is missing"
             raise UnsupportedQuery(shown(node), why, "Name the private table first: FROM private LEFT JOIN public.")
         if publics[0]:
             swapped = replace(terms, pairs=[(theirs, mine) for mine, theirs in terms.pairs])
@@ -190,7 +190,7 @@ class Reader:
                 continue
             foreign = [column for column in condition.find_all(exp.Column) if _is_foreign(column, inner, outer)]
             if foreign and member(condition) is None:
-                why = "only the unit may link it with the query around it"
+                why = "only the unit may link it to the outer query"
                 instead = "Write conditions about one table only, or join the two on the unit."
                 raise UnsupportedQuery(shown(condition), why, instead)
             own.append(condition)
@@ -223,11 +223,11 @@ class Reader:
         word = {"Union": "union", "Intersect": "intersect", "Except": "except"}[type(query).__name__]
         if query.args.get("distinct") is False:
             if word != "union":
-                why = "how often a row is taken away is not told by every engine"
+                why = "engines disagree on how often a row is removed"
                 raise UnsupportedQuery(f"{word.upper()} ALL", why, f"Write {word.upper()}.")
             word = "union all"
         if isinstance(query, exp.Intersect) and type(query.this) in (exp.Union, exp.Except):
-            why = "which of them comes first is read differently by different engines"
+            why = "engines disagree on which of them comes first"
             raise UnsupportedQuery(shown(query), why, "Put one of them into parentheses.")
         left, right = self.rows(query.this), self.rows(query.expression)
         check_reads(left, right)
@@ -238,7 +238,7 @@ class Reader:
         groups = Groups(scope, query)
         units = [(key, name) for key, name in groups.keys.items() if isinstance(key, Column) and key.unit]
         if not units:
-            why = "it would mix the rows of different units before they are bounded"
+            why = "it would mix rows of different units before contributions are bounded"
             raise UnsupportedQuery(shown(query), why, "Add the unit to its GROUP BY, or aggregate at the top only.")
         unit_name = units[0][1]
         others = {key: name for key, name in groups.keys.items() if key not in dict(units)}
@@ -310,7 +310,7 @@ def _starred(item: Item, scope: Scope) -> list[tuple[str, Expression]] | None:
     if not isinstance(star, exp.Star):
         return None
     if any(star.args.values()):
-        raise UnsupportedQuery(shown(node), "* is read without exceptions", "Name the columns.")
+        raise UnsupportedQuery(shown(node), "* cannot have exceptions", "Name the columns.")
     whose = node.table if isinstance(node, exp.Column) else ""
     tables = scope.tables
     if whose:
@@ -330,7 +330,7 @@ def _total(name: str, request: SqlAggregate) -> tuple[str, Total, Expression | N
     """A total per unit."""
     total = request.aggregate.total
     if total is None:
-        why = "totals per unit are those that do not depend on order and rounding"
+        why = "totals per unit must not depend on order or rounding"
         hint = "Use COUNT, SUM, AVG, MIN or MAX in the sub-query."
         raise UnsupportedQuery(f"{request.aggregate.kind} per unit", why, hint)
     return name, total, request.of[0] if request.of else None

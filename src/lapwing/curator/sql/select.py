@@ -74,10 +74,10 @@ def _select(tree: exp.Expr) -> exp.Select:
     """The one SELECT of a text."""
     query = inner_query(tree)
     if isinstance(query, exp.SetOperation):
-        why = "two answers are two questions"
+        why = "a UNION of answers is two questions"
         raise UnsupportedQuery(shown(query), why, "Ask one after the other, or put the UNION into FROM.")
     if not isinstance(query, exp.Select):
-        why = "only SELECT is read, and nothing is ever written"
+        why = "only SELECT is supported, and nothing is ever written"
         raise UnsupportedQuery(shown(query), why, "Write SELECT key, COUNT(*) FROM table GROUP BY key.")
     window = query.find(exp.Window)
     if window is not None:
@@ -148,7 +148,7 @@ def _order(order: exp.Expr, groups: Groups, columns: Mapping[str, Expression]) -
         clauses(term, "this", "desc", "nulls_first")
         node = unwrapped(term.this)
         if isinstance(node, exp.Var):
-            raise UnsupportedQuery(f"ORDER BY {node.name}", "what to sort by is not told", "Name the columns.")
+            raise UnsupportedQuery(f"ORDER BY {node.name}", "the column to sort by is not clear", "Name the columns.")
         item = groups.at(node, "ORDER BY")
         value = groups.translate(node if item is None else item.node, columns, aliases=item is None)
         if value.kind is None:

@@ -11,28 +11,28 @@ from lapwing.curator.plan.parser import chain, cut, shown
 from lapwing.errors import UnsupportedQuery
 
 _LATER = "Write it at the end of the whole query, where it works on the answer, or leave it out."
-_INSIDE = "which rows it keeps depends on everybody's rows"
-_SAMPLED = "Leave it out: max_rows_per_group= and max_groups_per_unit= say how much of one unit counts."
-_WINDOW = ("rows of other people decide about this one", "Group by the unit in a sub-query instead.")
+_INSIDE = "which rows it keeps would depend on other people's rows"
+_SAMPLED = "Leave it out: max_rows_per_group= and max_groups_per_unit= limit the rows per unit."
+_WINDOW = ("the value of a row would depend on rows of other people", "Group by the unit in a sub-query instead.")
 _REASONS: dict[str, tuple[str, str]] = {
     "limit": (_INSIDE, _LATER),
     "offset": (_INSIDE, _LATER),
-    "order": ("the order of rows decides nothing here", _LATER),
+    "order": ("the order of rows has no effect here", _LATER),
     "sample": ("which rows a sample takes is up to the engine", _SAMPLED),
     "qualify": _WINDOW,
     "windows": _WINDOW,
     "distinct": ("rows are never shown", "Write SELECT key, COUNT(*) FROM … GROUP BY key."),
     "pivots": ("the values of a column would become names", "Write GROUP BY, or SUM(CASE WHEN … THEN x END)."),
-    "laterals": ("it makes rows that no unit is known for", "Join a public table on a column."),
+    "laterals": ("it makes rows without a known unit", "Join a public table on a column."),
     "joins": ("nested joins are not read", "Write one join after the other, or a sub-query."),
-    "recursive": ("how often it repeats would depend on the data", "Write WITH without RECURSIVE."),
+    "recursive": ("the number of repetitions would depend on the data", "Write WITH without RECURSIVE."),
     "columns": ("columns are not renamed here", "Rename them in the SELECT: SELECT x AS y."),
     "method": ("it pairs rows by more than equality", "Write JOIN … ON a.x = b.x."),
     "by_name": ("columns are matched by their place", "Write UNION with the same columns in the same order."),
     "on": ("which of several rows it takes is up to the engine", "Group by the unit in a sub-query, with MIN or MAX."),
     "into": ("nothing is written", "Leave it out: the answer is returned."),
     "locks": ("nothing is locked", "Leave it out."),
-    "all": ("the keys are not told", "Write GROUP BY with the names of the keys."),
+    "all": ("the keys are not named", "Write GROUP BY with the names of the keys."),
     "group": (
         "EXISTS is about rows",
         "Put the grouped query into FROM: EXISTS (SELECT 1 FROM (…) g WHERE g.unit = …).",

@@ -342,7 +342,7 @@ def _hints(
         if column.below + column.above > column.read / 20:
             yield f"More than 5 % of {column.name} lie beyond its bounds: wider bounds would bias less."
         if column.elsewhere > column.read / 20:
-            yield f"More than 5 % of {column.name} are none of its keys: name more keys, or use everything_else."
+            yield f"More than 5 % of {column.name} are not among its keys: declare more keys, or use everything_else."
     given: Mapping[str, int] = {"max_rows_per_unit": rows, "max_groups_per_unit": groups}
     for part in per_unit:
         kept = part.frequencies.kept(given[part.keyword])

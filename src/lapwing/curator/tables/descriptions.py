@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     place = Path(path)
     document = read_file(place)
     if not isinstance(document, dict) or "source" not in document:
-        raise InvalidParameter(place.name, "", "is no description of a data set", "Begin with lapwing describe.")
+        raise InvalidParameter(place.name, "", "is not a description of a data set", "Begin with lapwing describe.")
     _known(document, _FIELDS, place.name)
     facts = {name: value for name, value in document.items() if value is not None}
     if facts.pop("lapwing_dataset", VERSION) != VERSION:
@@ -124,7 +124,7 @@ def allowance_of(value: Any) -> Loss:
     _known(given, ("epsilon", "delta", "rho", "unit"), "allowance")
     if ("epsilon" in given) == ("rho" in given):
         hint = "Write 3, {epsilon: 3}, {epsilon: 3, delta: 1e-6} or {rho: 0.5}."
-        raise InvalidParameter("allowance", value, "says not, or twice, how much may be spent", hint)
+        raise InvalidParameter("allowance", value, "must say exactly once how much may be spent", hint)
     if "rho" in given:
         return ZCDP(**given)
     return ApproxDP(**given) if "delta" in given else PureDP(**given)
@@ -182,23 +182,23 @@ def _template(
     is_text = bool(usable) and set(usable.values()) == {"text"}
     file = "description.yaml" if path is None else Path(path).name
     yield f"# {_one_line(name)}, described for Lapwing from names and types alone: no record was read."
-    yield "# Fill in what is public knowledge anyway; whatever is looked up in the data for it is told to everybody."
+    yield "# Fill in public knowledge only. Do not look it up in the data: everybody can read what you write here."
     yield f'# Then: lapwing query {_one_line(file)} --epsilon 0.5 "SELECT COUNT(*) FROM {_one_line(name)}"'
     yield f"lapwing_dataset: {VERSION}"
     yield f"source: {_place(source, path)}"
     yield from (f"{field}: {word(value)}" for field, value in said.items() if value is not None)
     yield from (
         "",
-        "# Whose row is it? The column that names the unit of protection, a patient say; or each_row: true,",
+        "# Whose row is it? Name the column of the unit of privacy, for example patient. Or write each_row: true,",
         "# if nobody has two rows.",
         "unit:",
         "",
-        f"# What the columns are: {', '.join(KINDS)}.",
+        f"# Types of the columns: {', '.join(KINDS)}.",
     )
     if is_text:
-        yield "# Here everything is text until it is declared: guessing would mean reading records."
-        yield "# Where numbers are written like 1.234,50 and dates like 31.12.2026, also write decimal: ','."
-        yield "# Where they are written like 1,234.50, write thousands: ','. Where J and N mean yes and no,"
+        yield "# Every column is text until you declare its type: guessing types would mean reading records."
+        yield "# If numbers look like 1.234,50 and dates like 31.12.2026, also write decimal: ','."
+        yield "# If numbers look like 1,234.50, write thousands: ','. If J and N mean yes and no,"
         yield "# write 'true': J and 'false': N, with the quotes."
     yield from _fields("types", usable)
     if len(usable) < len(kinds):
@@ -206,26 +206,26 @@ def _template(
     numbers = {column: "[low, high]" for column, kind in usable.items() if kind in ("integer", "number") or is_text}
     yield from (
         "",
-        "# Between which values numbers count; anything outside counts as the nearest end. Sums, means and quantiles",
+        "# Range of each number column. Values outside count as the nearest bound. Sums, means and quantiles",
         "# need them.",
         *_fields("bounds", numbers),
         "",
-        "# Values to group by: each is in the answer, whether anybody has it or not. Without them only frequent values",
+        "# Values to group by. Each is in the answer, even if nobody has it. Without them only frequent values",
         "# are shown, and showing them needs a delta.",
         *_fields("keys", {column: "[…, …]" for column, kind in usable.items() if kind not in ("number", "timestamp")}),
         "",
-        "# How much of one unit counts: so many groups, and in each so many rows. More means more noise.",
+        "# Contribution bounds: how many groups per unit, and how many rows in each. Larger bounds need more noise.",
         "max_groups_per_unit: 1",
         "max_rows_per_group: 1",
         "",
-        "# A stable name for these people (other tables about them share it), what may be spent on them in all, and",
-        "# the ledger that adds it up.",
+        "# A stable name for these people (other tables about them share it), their whole privacy budget, and",
+        "# the ledger that records what is spent.",
         f"dataset: {word(name)}",
         "# allowance: {epsilon: 3}",
-        "# rules: {questions: 1000, parts: 1000, failures: 1}  # for one analyst; of the allowance; until it closes",
+        "# rules: {questions: 1000, parts: 1000, failures: 1}  # see lapwing query --help",
         "# ledger: ledger.db",
         "",
-        "# How many units there are at least; a delta is compared with it.",
+        "# Public lower limit on the number of units. A delta that is too large for it is refused.",
         "# population: 10000",
     )
 

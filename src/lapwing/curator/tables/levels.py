@@ -45,7 +45,7 @@ def _keys(keys: Mapping[str, Iterable[Any]] | None, levels: Sequence[Any]) -> di
         raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'region': ['north', 'south']}.")
     for name in keys:
         if name not in levels:
-            raise InvalidParameter("keys", name, "is no level", f"There are: {', '.join(map(str, levels))}.")
+            raise InvalidParameter("keys", name, "is not a level", f"There are: {', '.join(map(str, levels))}.")
     return {name: different(name, values) for name, values in keys.items()}
 
 

@@ -99,7 +99,7 @@ def open(
         connection=connection,
     )
     for column in origin.opaque & set(types or ()):
-        why = f"{column} is of a type whose cells are not checked, so that one of them could stop DuckDB"
+        why = f"{column} has a type whose cells are not checked, so one of them could stop DuckDB"
         raise InvalidParameter("types", (types or {})[column], why, "Convert the column in the source.")
     called = name or origin.name
     fields = completed(declared_fields(origin.kinds, unit, bounds or {}, keys or {}, types or {}), complete)

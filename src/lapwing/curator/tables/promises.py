@@ -38,7 +38,7 @@ def promised(
     """
     word = word_for(unit)
     if rules is not None and allowance is None:
-        why = "are declared with an allowance, of which a question costs at least a part"
+        why = "are declared with an allowance: they limit how it may be spent"
         raise InvalidParameter("rules", rules, why, "Write allowance=lw.PureDP(3) as well.")
     if book is None:
         if allowance is not None:
@@ -55,12 +55,12 @@ def promised(
             )
         word = allowance.unit
     if allowance is not None and allowance.relation != "add_remove":
-        why = "what a table tells is counted for a unit that joins or leaves"
+        why = "tables need the relation add_remove: a unit joins or leaves"
         raise InvalidParameter("allowance", str(allowance), why, "Write lw.PureDP(3), which means add_remove.")
     if known and word not in known:
         why = f"the ledger has an allowance for {dataset!r} per {' and per '.join(known)}, and this table is per {word}"
         same = next((name for name in known if name != ROW), None)
-        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={same!r}); it is not raised by that."
+        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={same!r}); this does not raise it."
         hint = hint if same else "Open the table with another dataset= name, which has an allowance of its own."
         raise InvalidParameter("allowance", None if allowance is None else str(allowance), why, hint)
     if allowance is not None:
@@ -78,6 +78,6 @@ def group_sizes(given: Mapping[str, int], book: Ledger | None, dataset: str, wor
         raise InvalidParameter("max_units_per", given, "must be a mapping", "Write max_units_per={'household': 4}.")
     for name in given:
         if book is None or name not in book.units(dataset) or name == word:
-            why = f"{dataset!r} has no allowance per {name} besides"
+            why = f"{dataset!r} has no allowance per {name} in the ledger"
             raise InvalidParameter("max_units_per", name, why, "Leave it out, or open it in the ledger first.")
     return {name: checks.whole(max_units_per=size) for name, size in given.items()}

@@ -58,7 +58,7 @@ class Proposal:
         """Both ends, or an error if there are none."""
         if self.low is None or self.high is None:
             why = f"no range of {self.column} has clearly more rows than the noise"
-            hint = "Spend more, let more rows of one unit count, or state bounds that you know."
+            hint = "Spend more, allow more rows per unit, or state bounds that you know."
             raise InvalidParameter("bounds", self.column, why, hint)
         return self.low, self.high
 
@@ -70,7 +70,7 @@ class Proposal:
             return f"{self.column}: no range has clearly more rows than the noise (cost {self.loss})"
         return (
             f"{self.column}: {self.low:g} to {self.high:g} (cost {self.loss}). "
-            "Rare values may lie outside; they will count as the nearest bound."
+            "Rare values outside will count as the nearest bound."
         )
 
 

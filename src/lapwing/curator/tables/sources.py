@@ -51,7 +51,7 @@ def find_source(
         raise InvalidParameter("names", names, "is for CSV and Parquet files", "Rename the columns in the source.")
     module = type(source).__module__.partition(".")[0]
     if connection is not None and (module in ("duckdb", "_duckdb", "pyspark") or _is_database(source)):
-        why = "is for files and frames: a database is read by itself"
+        why = "is for files and frames, not for databases"
         raise InvalidParameter("connection", connection, why, "Leave it out.")
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         from lapwing.curator.engines.postgres import from_url
@@ -97,7 +97,7 @@ def _check_connection(connection: Any) -> None:
         why = f"is one to {database}, and files and frames are read by DuckDB"
         raise InvalidParameter("connection", type(connection), why, instead)
     if not hasattr(connection, "cursor"):
-        why = "is no DuckDB connection"
+        why = "is not a DuckDB connection"
         raise InvalidParameter("connection", connection, why, "Write connection=duckdb.connect().")
 
 
@@ -155,21 +155,25 @@ def _embedded(
                 return engines.from_database(path, called)
             return engines.from_file(path, engine, delimiter=delimiter, encoding=encoding, names=names)
         except EngineUnreachable:
-            why = f"DuckDB finds no table {called} in it" if is_database else "is not what its ending says"
+            why = (
+                f"DuckDB finds no table {called} in it"
+                if is_database
+                else "does not have the format of its file extension"
+            )
             raise InvalidParameter("source", str(source), why, _HINT) from None
     if module == "polars" and not _has("pyarrow"):
         raise MissingExtra("pyarrow", "arrow")
     if module == "pyarrow" and type(source).__name__ in ("RecordBatchReader", "Scanner"):
         raise InvalidParameter("source", type(source), "can be read only once", "Read it all: source.read_all().")
     if module == "pyarrow" and type(source).__name__ not in ("Table", "RecordBatch"):
-        why = "is read in a way that stops at some cells"
+        why = "is read in a way that can fail at some cells"
         raise InvalidParameter("source", type(source), why, "Open the file by its name, or source.to_table().")
     if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):
         try:
             return engines.from_frame(source, engine, table or "table")
         except EngineUnreachable:
             raise InvalidParameter("source", type(source), "is a table that DuckDB cannot read", _HINT) from None
-    raise InvalidParameter("source", type(source), "is no table that can be opened", _HINT)
+    raise InvalidParameter("source", type(source), "is not a table that can be opened", _HINT)
 
 
 def _is_database(source: Any) -> bool:

@@ -109,13 +109,13 @@ class PrivateTable(OpenedTable):
             context = together(self.context, other.context)
             return replace(self, plan=JoinUnit(self.plan, apart(self.plan, other.plan), how), context=context)
         if not isinstance(other, PublicTable):
-            raise InvalidParameter("other", type(other), "is no table", "Open it with lw.open or lw.public.")
+            raise InvalidParameter("other", type(other), "is not a table", "Open it with lw.open or lw.public.")
         return self._with(join_public(self.plan, other.plan, on, how))
 
     def having_rows_in(self, other: PrivateTable, *, negated: bool = False) -> PrivateTable:
         """The rows whose unit has (or has not) a row in another private table."""
         if not isinstance(other, PrivateTable):
-            raise InvalidParameter("other", type(other), "is no private table", "Open it with lw.open.")
+            raise InvalidParameter("other", type(other), "is not a private table", "Open it with lw.open.")
         context = together(self.context, other.context)
         return replace(self, plan=Exists(self.plan, other.plan, negated), context=context)
 
