@@ -30,6 +30,7 @@ from lapwing.mechanisms import (
     Count,
     Exponential,
     Gaussian,
+    Hierarchy,
     Histogram,
     KaryResponse,
     KeySelection,
@@ -40,12 +41,14 @@ from lapwing.mechanisms import (
     SignedTree,
     SparseVector,
     Sum,
+    Tree,
 )
 
 HALF = RandomizedResponse.from_epsilon(Fraction(1, 2))
 WHOLE_SUM = Sum(epsilon=1, bounds=(0, 1), granularity=1)
 GRID = Fraction(1, 1024)
 KEYS = KeySelection(epsilon=1, delta=1e-3)
+TOWNS = Hierarchy(tree=Tree([[2], [2, 1]]), epsilon=1)
 BINS = Histogram(epsilon=1, keys=[0, 1], relation="replace")
 
 
@@ -84,6 +87,9 @@ OURS: dict[Control, Instead] = {
     controls.keys_from_the_data: Instead(shown_keys),
     controls.w_event_without_a_memory: whole(BudgetDistribution(epsilon=1, window=8)),
     controls.daily_sums_with_fresh_noise: whole(SignedTree(epsilon=1, steps=8, sensitivity=1)),
+    controls.tree_whose_levels_are_paid_once: Instead(
+        lambda towns, entropy: [list(map(int, level)) for level in TOWNS.release(list(towns), entropy).levels]
+    ),
     controls.tree_that_pays_for_one_level: whole(BinaryTree.for_epsilon(1, steps=8, sensitivity=1)),
     peers.laplace_in_floats: Instead(Laplace(epsilon=1, sensitivity=1, granularity=GRID).release),
     peers.gaussian_in_floats: Instead(Gaussian.for_epsilon(1, 1e-5, sensitivity=1, granularity=GRID).release),

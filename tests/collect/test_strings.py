@@ -460,7 +460,7 @@ def test_keys_for_strings_are_asked_for_where_the_issuer_makes_seeds_and_nowhere
 
 def test_a_collection_of_strings_has_no_local_epsilon() -> None:
     ours = collection()
-    with pytest.raises(InvalidParameter, match="not a local protocol"):
+    with pytest.raises(InvalidParameter, match="no local protocol"):
         _ = ours.local
     words = str(quote(ours))
     assert "no local epsilon" in words

@@ -255,7 +255,7 @@ def test_the_answer_is_as_long_for_nobody_as_for_many() -> None:
     "ask, why",
     [
         (lambda t: t.marginals("sex"), "list of lists"),
-        (lambda t: t.marginals([["sex", "paid"]]), "number makes a group"),
+        (lambda t: t.marginals([["sex", "paid"]]), "would have its own number"),
         (lambda t: t.marginals([["sex", "town"], ["town", "sex"]]), "is named twice"),
         (lambda t: t.marginals([["sex", "sex"]]), "once"),
         (lambda t: t.marginals([]), "no table is named"),

@@ -176,7 +176,7 @@ def test_the_quote_says_which_noise_a_delta_bought_and_why() -> None:
     assert wide.quote(epsilon=1, delta=1e-6).loss == lw.ApproxDP(1, 1e-6, unit="who")
     assert (
         wide.quote(epsilon=1, delta=1e-6).notes[-1]
-        == "delta is spent on Gaussian noise: Laplace noise would be larger here"
+        == "delta is spent on Gaussian noise, which is smaller than Laplace noise here"
     )
     assert "delta" not in wide.quote(epsilon=1).notes[-1]
     assert wide.release(epsilon=1, delta=1e-6).notes[-1] == wide.quote(epsilon=1, delta=1e-6).notes[-1]

@@ -146,7 +146,7 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     unit, relation = loss.unit, loss.relation
     change = "joins or leaves" if relation == "add_remove" else "is replaced by another"
     about = f"that one {unit} is in the data" if relation == "add_remove" else f"of what the record of one {unit} says"
-    found = f"detects that one {unit} is in the data" if relation == "add_remove" else f"recognises one {unit}'s record"
+    test = f"detects that one {unit} is in the data" if relation == "add_remove" else f"recognises one {unit}'s record"
     read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
     odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
     lines = [
@@ -156,7 +156,7 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
         f"{data['out_of_100_after']} % sure. This holds even if the attacker knows everybody else's data. "
         f"Afterwards the belief lies between {_percent(data['posterior_low'], written_down)} and "
         f"{_percent(data['posterior_high'], written_up)}.",
-        f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {found} "
+        f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
         f"at most {data['out_of_100_found']} % of the time.",
     ]
     if loss.trust is not None:

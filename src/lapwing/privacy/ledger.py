@@ -302,8 +302,9 @@ class Ledger:
         """What was spent on a data set so far; name the unit where there are several.
 
         >>> import tempfile
+        >>> from lapwing.privacy import PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
-        >>> ledger.open("patients", lw.PureDP(1))
+        >>> ledger.open("patients", PureDP(1))
         >>> print(ledger.spent("patients"))
         ε = 0 (add_remove, per person)
         """

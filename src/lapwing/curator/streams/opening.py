@@ -144,7 +144,7 @@ def reopened(
     states.verify(file)
     with file.transaction(write=False) as database:
         facts = states.facts(database)
-    if "version" not in facts:
+    if facts and "version" not in facts:
         raise InvalidParameter("state", file.name, "holds no stream of a table", "Try lw.open_numeric_stream(…).")
     if "charge" not in facts:
         why = "is not paid for yet: whoever opened it was interrupted or refused"
