@@ -180,7 +180,7 @@ def test_the_finding_is_explained_with_what_it_does_not_prove() -> None:
     assert "500 of 500" in caught
     assert "is false" in caught
     passed = audit(Laplace(epsilon=8, sensitivity=1), (0, 1), samples=1000)
-    assert "can show more than 4.1 (always less than ln of their number)" in passed.explain()
+    assert "no audit can show more than 4.1 (always less than ln of their number)" in passed.explain()
     assert "passing at epsilon = 8 proves little" in passed.explain()
     assert passed.ceiling < 8
     assert "at delta = 0.01" in audit(Gaussian(sigma=1, sensitivity=1), (0, 1), samples=400, delta=0.01).explain()

@@ -126,7 +126,7 @@ def _too_few(workspace: Workspace, transport: Transport) -> int:
 
 def _check(workspace: Workspace, transport: Transport, reports: int) -> None:
     totals = workspace.aggregator().totals()
-    assert totals.get("duplicate", 0) == 0
+    assert totals["duplicate"] == 0
     if transport == "direct":
         assert workspace.analyzer().together().reports == totals["counted"] == reports
         return
