@@ -1,10 +1,44 @@
-"""For the site: examples inside docstrings become blocks of code, wherever in the text they stand."""
+"""For the site: docstrings are completed by those of base classes, and their examples become blocks of code."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from griffe import Extension, Object
+from docstring_sections import completed
+from griffe import Class, Extension, Function, Module, Object
+
+
+class Inherited(Extension):
+    """A method shows what its base classes say of the parameters that it does not describe itself."""
+
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Called once, when everything is loaded."""
+        for kind in _classes(pkg):
+            try:
+                bases = kind.mro()
+            except (ValueError, AttributeError):  # of a base that is not ours, nothing is known
+                continue
+            _complete(kind, [base for base in bases if base.docstring], [each.name for each in kind.parameters])
+            for name, member in kind.members.items():
+                if isinstance(member, Function):
+                    same = [base.members[name] for base in bases if isinstance(base.members.get(name), Function)]
+                    _complete(member, same, [each.name for each in member.parameters])
+
+
+def _classes(module: Module) -> list[Class]:
+    found: list[Class] = []
+    for member in module.members.values():
+        if isinstance(member, Class):
+            found.append(member)
+        elif isinstance(member, Module):
+            found += _classes(member)
+    return found
+
+
+def _complete(member: Object, bases: list[Any], parameters: list[str]) -> None:
+    if member.docstring is not None:
+        texts = [base.docstring.value for base in bases if base.docstring is not None]
+        member.docstring.value = completed(member.docstring.value, texts, parameters)
 
 
 class Examples(Extension):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
+import enum
 import functools
 import inspect
+import itertools
+import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import documentation
+from docstring_sections import completed, described, entries, sections_of
 
 WITHOUT_EXAMPLE: dict[str, int] = {
     "curator": 13,
@@ -96,3 +102,95 @@ def test_public_names_without_an_example_become_fewer() -> None:
 def test_methods_of_the_most_used_classes_without_an_example_become_fewer() -> None:
     left = methods_without_example()
     assert len(left) <= METHODS_WITHOUT_EXAMPLE, f"Write an example (>>>) into the docstrings of these: {left}"
+
+
+UNDESCRIBED: dict[str, int] = {
+    "curator": 388,
+    "privacy": 153,
+    "mechanisms": 666,
+    "models": 304,
+    "crowd": 571,
+    "collect": 48,
+    "pair": 50,
+    "adversary": 71,
+    "anonymity": 205,
+    "noise": 61,
+}
+"""How many parameters, results and errors of each package no docstring describes yet. Never raise a number."""
+
+
+def documented(room: str) -> Iterator[tuple[str, Any, list[str], str]]:
+    """Public functions, classes and methods: name, value, what its signature names, and its docstring completed."""
+    for name, value in public(import_module(f"lapwing.{room}")):
+        if not inspect.isclass(value):
+            parameters = _parameters(value)
+            yield name, value, parameters, value.__doc__ or ""
+            continue
+        if not issubclass(value, enum.Enum | Exception) and not getattr(value, "_is_protocol", False):
+            parameters = _parameters(value)
+            bases = [base.__doc__ or "" for base in value.__mro__[1:-1]]
+            yield name, value, parameters, completed(value.__doc__ or "", bases, parameters)
+        for title, member in vars(value).items():
+            function = inspect.unwrap(getattr(member, "__func__", member))
+            if title.startswith("_") or not inspect.isfunction(function):
+                continue
+            bases = [getattr(vars(base).get(title), "__doc__", None) or "" for base in value.__mro__[1:-1]]
+            parameters = [each for each in _parameters(function) if each not in ("self", "cls")]
+            yield f"{name}.{title}", function, parameters, completed(function.__doc__ or "", bases, parameters)
+
+
+def _parameters(value: Any) -> list[str]:
+    try:
+        signature = inspect.signature(value)
+    except ValueError:  # a class that is made by code in C
+        return []
+    return [name for name in signature.parameters if not name.startswith("_")]
+
+
+def undescribed(room: str) -> list[str]:
+    """What the docstrings of a package leave out, and what they describe that is not there."""
+    left: list[str] = []
+    for name, value, parameters, text in documented(room):
+        known, sections = described(text), sections_of(text)
+        if inspect.isclass(value):
+            known |= {each: [] for each in _fields_with_words(value)}
+        left += [f"{name}: Args: {each}" for each in parameters if each not in known]
+        if inspect.isclass(value):
+            continue
+        left += [f"{name}: {each} is described, and is no parameter" for each in known if each not in parameters]
+        gives = value.__annotations__.get("return")
+        if (
+            parameters
+            and gives not in (None, "None", "NoReturn", "Never")
+            and not {"Returns", "Yields"} & set(sections)
+        ):
+            left.append(f"{name}: Returns")
+        told = entries(sections.get("Raises", []))
+        left += [f"{name}: Raises: {error}" for error in sorted(_raised(value)) if error not in told]
+    return left
+
+
+def _fields_with_words(kind: type) -> set[str]:
+    """Fields that a string below them explains, as in `rows: int` and then \"\"\"How many rows there are.\"\"\"."""
+    found: set[str] = set()
+    for base in kind.__mro__[:-1]:
+        if not base.__module__.startswith("lapwing."):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
+        for field, words in itertools.pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(words, ast.Expr) and isinstance(field.target, ast.Name):
+                found.add(field.target.id)
+    return found
+
+
+def _raised(function: Any) -> set[str]:
+    """The errors that a function raises itself, by name."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    calls = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
+    return {call.func.id for call in calls if isinstance(call.func, ast.Name) and call.func.id[0].isupper()}
+
+
+def test_parameters_results_and_errors_that_no_docstring_describes_become_fewer() -> None:
+    left = {room: undescribed(room) for room in documentation.ROOMS}
+    more = {room: names for room, names in left.items() if len(names) > UNDESCRIBED.get(room, 0)}
+    assert not more, f"Write Args, Returns and Raises into the docstrings of these: {more}"

@@ -1,0 +1,85 @@
+"""What docstrings say of parameters, results and errors: the sections `Args:`, `Returns:` and `Raises:`.
+
+A method need not repeat what its base class says: a parameter that means the same everywhere (`entropy`, `confidence`)
+is described once, where it belongs. Tests and the site both read docstrings this way.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+
+SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Yields")
+_HEAD = re.compile(rf"^({'|'.join(SECTIONS)}):$")
+_ENTRY = re.compile(r"^\*{0,2}(\w+): (.+)$")
+
+Sections = dict[str, list[str]]
+"""The lines of each section, without their common margin."""
+
+
+def sections_of(text: str) -> Sections:
+    """The sections of a docstring."""
+    found: Sections = {}
+    inside: list[str] | None = None
+    for line in inspect.cleandoc(text).splitlines():
+        if head := _HEAD.match(line):
+            inside = found.setdefault(head[1], [])
+        elif inside is not None and (line.startswith("    ") or not line.strip()):
+            inside.append(line[4:])
+        else:
+            inside = None
+    return {name: _trimmed(lines) for name, lines in found.items()}
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
+def entries(lines: Iterable[str]) -> dict[str, list[str]]:
+    """What a section says of each name: its first line, and those that go on."""
+    found: dict[str, list[str]] = {}
+    name = None
+    for line in lines:
+        if entry := _ENTRY.match(line):
+            name = entry[1]
+            found[name] = [line]
+        elif name is not None:
+            found[name].append(line)
+    return found
+
+
+def described(text: str) -> dict[str, list[str]]:
+    """The parameters (for a class: also the attributes) that a docstring describes."""
+    sections = sections_of(text)
+    return entries(sections.get("Args", [])) | entries(sections.get("Attributes", []))
+
+
+def completed(text: str, inherited: Iterable[str], parameters: Iterable[str]) -> str:
+    """The text with what the docstrings of base classes, nearest first, say of parameters that it leaves out."""
+    own = described(text)
+    known: dict[str, list[str]] = {}
+    sections: Sections = {}
+    for base in inherited:
+        known = described(base) | known
+        sections = sections_of(base) | sections
+    added = {name: known[name] for name in parameters if name in known and name not in own}
+    text = inspect.cleandoc(text)
+    for title, lines in (("Args", [line for entry in added.values() for line in entry]), ("Returns", [])):
+        if title == "Returns" and "Returns" in sections and "Returns" not in sections_of(text):
+            lines = sections["Returns"]
+        if lines:
+            text = _with_lines(text, title, lines)
+    return text
+
+
+def _with_lines(text: str, title: str, lines: list[str]) -> str:
+    more = "\n".join(f"    {line}".rstrip() for line in lines)
+    for head in (f"{title}:", "Attributes:") if title == "Args" else (f"{title}:",):
+        before, found, after = f"\n{text}".partition(f"\n{head}\n")
+        if found:
+            return f"{before}{found}{more}\n{after}".removeprefix("\n")
+    body, *example = re.split(r"\n\n+(?=```pycon|>>>)", text, maxsplit=1)
+    return "\n\n".join([f"{body}\n\n{title}:\n{more}", *example])
