@@ -134,3 +134,25 @@ def test_the_page_loads_nothing_and_can_be_printed(answer: Answer, ledger: Ledge
     assert "@media print" in page
     assert not {"script", "link", "img", "iframe"} & Words(page).tags
     assert "http" not in page
+
+
+def test_a_quote_has_a_statement_that_releases_nothing(ledger: Ledger) -> None:
+    table = lw.open(clinic_csv(), unit="patient", ledger=ledger, dataset="clinic", allowance=PureDP(2, unit="patient"))
+    statement = table.agg(lw.count()).quote(epsilon=0.5).statement(owner="The clinic")
+    text = statement.to_markdown()
+    assert statement.facts["about"] == "quote"
+    assert "Nothing has been released yet. The answer would cost ε = 0.5" in text
+    assert "This would leave ε = 1.5" in text
+    assert not ledger.history("clinic")
+
+
+def test_a_stream_has_one_statement_for_all_its_steps(ledger: Ledger, tmp_path: Path) -> None:
+    table = lw.open(clinic_csv(), unit="patient", ledger=ledger, dataset="clinic", allowance=PureDP(2, unit="patient"))
+    question = table.stream(lw.count(), every="step", steps=12, active_steps=3)
+    stream = question.open(tmp_path / "clinic.stream", epsilon=0.5)
+    before = stream.statement(ledger, owner="The clinic")
+    assert "All answers of this stream together cost ε = 0.5" in before.to_markdown()
+    assert [charge["spent"] for charge in before.facts["budgets"][0]["charges"]] == [str(PureDP(0.5, unit="patient"))]
+    first = stream.observe([{"patient": 1}])
+    assert {**first.statement(ledger, owner="The clinic").facts, "notes": []} == {**before.facts, "notes": []}
+    assert stream.statement(ledger, owner="The clinic") == before

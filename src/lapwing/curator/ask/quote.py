@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lapwing import checks
+from lapwing._version import __version__
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Bound
 from lapwing.curator.ask.pricing import Budget, Item, Keys, Picks, ReleaseItem, noisy_statistics, ranks_off
@@ -29,6 +30,8 @@ NO_LEDGER = "no ledger was given, so the spent budget is not recorded"
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from lapwing.curator.show.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,25 @@ class Quote(quotes.Quote):
     expected: tuple[Expectation, ...]
     confidence: float
     notes: tuple[str, ...]
+
+    def statement(self, *, owner: str = "the owner of the data") -> Statement:
+        """A privacy statement to approve before anything is released. It says what the release would promise.
+
+        Args:
+            owner: Who is responsible for the data, as readers should see it.
+
+        Returns:
+            A statement with `to_markdown()`, `to_json()` and `to_html()`, a page to print.
+
+        >>> quote = patients.agg(lw.count()).quote(epsilon=0.5)
+        >>> quote.statement(owner="The clinic").facts["about"]
+        'quote'
+        """
+        from lapwing.curator.show.statement import statement_of
+
+        origin = {"question": self.question, "lapwing": __version__}
+        left = self.remaining_after()
+        return statement_of(self.loss, origin, self.notes, about="quote", remaining=left, ledger=None, owner=owner)
 
     def __str__(self) -> str:
         from lapwing.curator.show import quote as show_quote

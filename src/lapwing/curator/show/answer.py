@@ -221,7 +221,15 @@ class Answer:
         """
         from lapwing.curator.show.statement import statement_of
 
-        return statement_of(self, ledger, owner)
+        return statement_of(
+            self.loss,
+            self.provenance,
+            self.notes,
+            about="stream" if "stream" in self.provenance else "answer",
+            remaining=self.remaining,
+            ledger=ledger,
+            owner=owner,
+        )
 
     def __str__(self) -> str:
         from lapwing.curator.show import terminal as show

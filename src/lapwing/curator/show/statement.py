@@ -1,4 +1,4 @@
-"""A privacy statement: what an owner can hand out beside an answer, as Markdown, as JSON and as a page to print.
+"""A privacy statement about an answer, a stream or a planned release: Markdown, JSON, or a page to print.
 
 Everything in it is public already: the answer's own guarantee, and the charges of the ledger, which are made before any
 row is read. Names of analysts, keys of questions and times of day are left out.
@@ -11,14 +11,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.curator.show.digits import visible
 from lapwing.privacy.quotes import risk
 
 if TYPE_CHECKING:
-    from lapwing.curator.show.answer import Answer
-    from lapwing.privacy import Ledger
+    from lapwing.privacy import Ledger, Loss
 
 _RELATIONS = {
     "add_remove": "Compare two data sets: one with the data of this {unit}, one without. "
@@ -95,9 +94,26 @@ class Statement:
         return self.to_markdown()
 
 
-def statement_of(answer: Answer, ledger: Ledger | None, owner: str) -> Statement:
-    """The statement about an answer, with the charges of its data sets where a ledger is given."""
-    loss, origin = answer.loss, answer.provenance
+Subject = Literal["answer", "stream", "quote"]
+"""What a statement is about."""
+_COSTS: Mapping[Subject, str] = {
+    "answer": "This answer costs {guarantee}.",
+    "stream": "All answers of this stream together cost {guarantee}. It was charged once, when the stream was opened.",
+    "quote": "Nothing has been released yet. The answer would cost {guarantee}.",
+}
+
+
+def statement_of(
+    loss: Loss,
+    origin: Mapping[str, Any],
+    notes: Sequence[str],
+    *,
+    about: Subject,
+    remaining: Loss | None,
+    ledger: Ledger | None,
+    owner: str,
+) -> Statement:
+    """The statement about a loss and what it paid for, with the charges of its data sets where a ledger is given."""
     datasets = [str(name) for name in origin.get("datasets", ())]
     budgets = (
         [] if ledger is None else [_budget(ledger, name, unit) for name in datasets for unit in ledger.units(name)]
@@ -105,6 +121,7 @@ def statement_of(answer: Answer, ledger: Ledger | None, owner: str) -> Statement
     explained = loss.explain()
     facts = {
         "statement": 1,
+        "about": about,
         "owner": owner,
         "question": origin.get("question"),
         "released_on": str(origin.get("released_at") or "")[:10] or None,
@@ -115,11 +132,11 @@ def statement_of(answer: Answer, ledger: Ledger | None, owner: str) -> Statement
         "epsilon": explained.data["epsilon"],
         "delta": explained.data["delta"],
         "meaning": risk(loss),
-        "remaining": None if answer.remaining is None else str(answer.remaining),
+        "remaining": None if remaining is None else str(remaining),
         "budgets": budgets,
-        "trusted": list(_trusted(answer, owner)),
-        "not_protected": list(_not_protected(answer, has_history=bool(budgets))),
-        "notes": list(answer.notes),
+        "trusted": list(_trusted(loss, owner)),
+        "not_protected": list(_not_protected(loss, has_history=bool(budgets))),
+        "notes": list(notes),
         "lapwing": origin.get("lapwing"),
     }
     return Statement(facts)
@@ -136,8 +153,8 @@ def _budget(ledger: Ledger, dataset: str, unit: str) -> dict[str, Any]:
     return {"dataset": dataset, "unit": unit, "charges": days, "remaining": str(left)}
 
 
-def _trusted(answer: Answer, owner: str) -> Iterator[str]:
-    trust = answer.loss.trust
+def _trusted(loss: Loss, owner: str) -> Iterator[str]:
+    trust = loss.trust
     if trust is None:
         yield f"{owner} holds the data as they are. Everybody in the data must trust {owner} to keep them safe."
         yield "Nobody who sees only the released answers has to be trusted, whatever else they know."
@@ -149,8 +166,8 @@ def _trusted(answer: Answer, owner: str) -> Iterator[str]:
     yield "The software (Lapwing) and the random numbers of the computer that ran it must be sound."
 
 
-def _not_protected(answer: Answer, *, has_history: bool) -> Iterator[str]:
-    loss, unit = answer.loss, answer.loss.unit
+def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
+    unit = loss.unit
     yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
     yield f"Groups: for one {unit} and another together, the guarantee is weaker: {loss.for_group(2)}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
@@ -177,15 +194,17 @@ def _sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Part]]]
     about += [f"Responsible: {visible(facts['owner'])}"]
     yield "", [about]
     yield "Who is protected", [f"Each {unit} in the data. {_RELATIONS[facts['relation']].format(unit=unit)}"]
-    yield "How strongly", [f"This answer costs {visible(facts['guarantee'])}. {visible(facts['meaning'])}"]
+    cost = _COSTS[facts["about"]].format(guarantee=visible(facts["guarantee"]))
+    yield "How strongly", [f"{cost} {visible(facts['meaning'])}"]
     if facts["budgets"]:
         yield "Privacy budget over time", list(_history(facts["budgets"]))
     elif facts["remaining"]:
-        yield "Privacy budget over time", [f"After this answer {visible(facts['remaining'])} remained."]
+        after = "This would leave {left}." if facts["about"] == "quote" else "After this answer, {left} remained."
+        yield "Privacy budget over time", [after.format(left=visible(facts["remaining"]))]
     yield "Who is trusted", [[visible(line) for line in facts["trusted"]]]
     yield "What is not protected", [[visible(line) for line in facts["not_protected"]]]
     if facts["notes"]:
-        yield "Notes on this answer", [[visible(note) for note in facts["notes"]]]
+        yield "Notes", [[visible(note) for note in facts["notes"]]]
     maker = f"Made by Lapwing {visible(facts['lapwing'])}." if facts["lapwing"] else "Made by Lapwing."
     yield "", [maker]
 

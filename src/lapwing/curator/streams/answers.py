@@ -78,6 +78,17 @@ class Teller:
     confidence: float
     notes: tuple[str, ...]
 
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Where every answer of the stream comes from."""
+        return {
+            "lapwing": __version__,
+            "question": self.definition.explain(),
+            "stream": self.definition.digest(),
+            "datasets": list(self.definition.query.context.datasets),
+            "loss": str(self.loss),
+        }
+
     def columns(
         self, estimates: Estimates, before: Estimates | None, width: Callable[[StreamItem, Number], float]
     ) -> tuple[Column, ...]:
@@ -99,11 +110,7 @@ class Teller:
         schedule = self.definition.schedule
         name = str(schedule.name(step)) if step else None
         provenance = {
-            "lapwing": __version__,
-            "question": self.definition.explain(),
-            "stream": self.definition.digest(),
-            "datasets": list(self.definition.query.context.datasets),
-            "loss": str(self.loss),
+            **self.origin,
             "step": step,
             "steps": schedule.steps,
             "until": name,

@@ -15,6 +15,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.curator.show.answer import Answer, Column
+from lapwing.curator.show.statement import Statement, statement_of
 from lapwing.curator.streams import saving, state
 from lapwing.curator.streams.activity import vectors
 from lapwing.curator.streams.answers import History, Teller
@@ -30,7 +31,7 @@ from lapwing.curator.streams.state import Estimates, StateFile
 from lapwing.errors import InvalidCall, InvalidParameter, StreamDamaged
 from lapwing.mechanisms import BudgetDistribution
 from lapwing.noise import SYSTEM, Entropy
-from lapwing.privacy import Loss
+from lapwing.privacy import Ledger, Loss
 from lapwing.privacy.explanation import Explanation
 from lapwing.privacy.journal import Database, append
 
@@ -338,6 +339,21 @@ class Stream:
     def explain(self) -> Explanation:
         """The guarantee, and what is shown, in words."""
         return self.estimate().explain() if self.closed else self.loss.explain()
+
+    def statement(self, ledger: Ledger | None = None, *, owner: str = "the owner of the data") -> Statement:
+        """A privacy statement that the owner of the data can hand out. It covers all steps, whether closed or not.
+
+        Args:
+            ledger: The ledger that the stream was charged to, for the privacy budget over time.
+            owner: Who is responsible for the data, as readers should see it.
+
+        Returns:
+            A statement with `to_markdown()`, `to_json()` and `to_html()`, a page to print.
+        """
+        teller = self._teller
+        return statement_of(
+            self.loss, teller.origin, teller.notes, about="stream", remaining=None, ledger=ledger, owner=owner
+        )
 
     def _over(self, start: int, stop: int) -> Answer:
         self._must_add_up()
