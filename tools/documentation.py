@@ -169,11 +169,23 @@ def reference(source: Path) -> list[Any]:
         room = importlib.import_module(f"lapwing.{name}")
         place = f"reference/{name}.md"
         first = (inspect.getdoc(room) or "").partition("\n")[0]
-        lines = [f"# lapwing.{name}", "", first, "", *(f"::: {path}" for path in public_paths(room))]
+        parts = [f"# lapwing.{name}", first, overview(room), *(f"::: {path}" for path in public_paths(room))]
         (source / place).parent.mkdir(exist_ok=True)
-        (source / place).write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+        (source / place).write_text("\n\n".join(parts) + "\n", encoding="utf-8")
         navigation.append({f"lapwing.{name}": place})
     return navigation
+
+
+def overview(room: ModuleType) -> str:
+    """A table of the public names: what each of them is, in one line."""
+    rows = ["| name | what it is |", "|---|---|"]
+    for path in public_paths(room):
+        name = path.rpartition(".")[2]
+        value = getattr(room, name)
+        explained = inspect.isclass(value) or inspect.isfunction(value)
+        first = (inspect.getdoc(value) or "").partition("\n")[0] if explained else "a constant"
+        rows.append(f"| [`{name}`][{path}] | {first.replace('|', '&#124;')} |")
+    return "\n".join(rows)
 
 
 def public_paths(room: ModuleType) -> Iterator[str]:
@@ -201,7 +213,7 @@ def configuration(source: Path, site: Path, navigation: list[Any]) -> dict[str, 
     """What MkDocs is told: mkdocs.yml with the whole navigation."""
     settings: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     sections = {name: section for part in settings["nav"] for name, section in part.items()}
-    sections["Reference"] += [{"Glossary": "glossary.md"}, {"Public names": navigation}]
+    sections["Reference"] += [{"Glossary": "glossary.md"}, {"Python API": navigation}]
     named = set(_places(settings["nav"]))
     sections["Tutorials"] += _missing(source, "tutorials/*.md", named)
     sections["Reference"].append({"Proofs": _missing(source, "proofs/**/*.md", named)})
