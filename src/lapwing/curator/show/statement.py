@@ -14,7 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.curator.show.digits import visible
-from lapwing.privacy.quotes import risk
+from lapwing.privacy.quotes import amount, risk
 
 if TYPE_CHECKING:
     from lapwing.privacy import Ledger, Loss
@@ -169,7 +169,7 @@ def _trusted(loss: Loss, owner: str) -> Iterator[str]:
 def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
     unit = loss.unit
     yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
-    yield f"Groups: for one {unit} and another together, the guarantee is weaker: {loss.for_group(2)}."
+    yield f"Groups: for two of them together, for example a couple, the guarantee is weaker: {amount(loss.for_group(2))}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
