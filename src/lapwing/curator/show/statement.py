@@ -169,7 +169,8 @@ def _trusted(loss: Loss, owner: str) -> Iterator[str]:
 def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
     unit = loss.unit
     yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
-    yield f"Groups: for two of them together, for example a couple, the guarantee is weaker: {amount(loss.for_group(2))}."
+    both = amount(loss.for_group(2))
+    yield f"Groups: for two of them together, for example a couple, the guarantee is weaker: {both}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
