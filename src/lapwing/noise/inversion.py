@@ -1,4 +1,4 @@
-"""Exact sampling by inversion: a uniform number whose bits are drawn as they matter, compared with rigorous thresholds.
+"""Exact sampling by inversion: a uniform number, bits drawn only as needed, is compared with rigorous thresholds.
 
 For a distribution with CDF F keep T_j = floor(2^64·F(j)). The first 64 bits W of a uniform U decide almost always: W
 < T_j means U < F(j), W > T_j means U > F(j). Only W = T_j is undecided; then more bits are drawn and compared with a
