@@ -44,8 +44,8 @@ class SparseVector(Solvable, Mechanism):
         sensitivity: How much one unit can change any answer. An answer that is not a finite number counts as 0.
         threshold: The public number that answers are compared with.
         cutoff: How many replies may be yes. More of them mean more noise on every reply.
-        monotone: Promise that a new unit moves all answers in the same direction, as counts do under add_remove. It
-            halves the noise on the answers.
+        monotone: Promise that a new unit moves all answers in the same direction, as counts do under add_remove.
+            Then less noise is needed.
         granularity: Answers and threshold are rounded to multiples of this. By default 1 for a whole sensitivity, else
             about a thousandth of it.
 
