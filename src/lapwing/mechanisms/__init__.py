@@ -35,7 +35,8 @@ from lapwing.mechanisms.signed_tree import SignedTree
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.square_root_counter import SquareRootCounter
-from lapwing.mechanisms.tops import Tops, TopsState
+from lapwing.mechanisms.tops import Tops
+from lapwing.mechanisms.tops_state import TopsState
 from lapwing.mechanisms.totals import Count, Mean, Sum
 from lapwing.mechanisms.trees import Tree
 from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState

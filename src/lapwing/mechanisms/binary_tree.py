@@ -28,7 +28,7 @@ Noise = Literal["gaussian", "laplace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryTree(Counter):
-    """Noisy sums after every step, from a binary tree: noisy sums of 1, 2, 4, … steps, one per binary digit of the step.
+    """Noisy sums after every step, from noisy sums of 1, 2, 4, … steps: one for every binary digit of the step.
 
     For teaching and comparison: `SquareRootCounter` and `SignedTree` have less noise at the same price. `for_rho` and
     `for_epsilon` choose the scale.

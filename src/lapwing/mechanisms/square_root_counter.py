@@ -40,7 +40,8 @@ class SquareRootCounter(Counter):
     Args:
         sensitivity: How far one unit moves the `width` numbers of one step, in l2.
         sigma: Standard deviation of the noise on every released number, before the scaling by 2^bits.
-        bins: How fine the blocks of the past are: an even number up to 4096. More of them lower the error a little and enlarge the state.
+        bins: How fine the blocks of the past are: an even number up to 4096. More of them lower the error a little and
+            enlarge the state.
 
     >>> counter = SquareRootCounter.for_rho(0.5, steps=1000, sensitivity=1)
     >>> print(counter.privacy_loss())
