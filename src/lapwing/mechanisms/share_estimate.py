@@ -18,6 +18,15 @@ class ShareEstimate:
     About *these respondents* only the coins are random (`population_…`). About the people they were drawn from at
     random, the drawing adds to the error (`sample_…`).
 
+    Attributes:
+        share: The estimated share. It may lie outside [0, 1] unless it was clipped.
+        n: How many answers it is made of.
+        confidence: Of both intervals.
+        population_standard_error: Of the share among these respondents.
+        sample_standard_error: Of the share among the people they were drawn from.
+        population_interval: For the share among these respondents, low and high; by the normal approximation.
+        sample_interval: For the share among the people they were drawn from, low and high; Wilson's.
+
     >>> from lapwing.mechanisms import RandomizedResponse
     >>> estimate = RandomizedResponse.from_coins(0.5, 0.5).estimate(450, n=1000)
     >>> round(estimate.share, 3), isinstance(estimate, ShareEstimate)
