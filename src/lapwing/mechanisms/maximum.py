@@ -1,4 +1,4 @@
-"""The largest value plus Laplace noise ("NOISYMAX"): private, and a lesson in why global sensitivity is a poor guide."""
+"""The largest value plus Laplace noise (NOISYMAX): private, and a lesson in why global sensitivity is a poor guide."""
 
 from __future__ import annotations
 
