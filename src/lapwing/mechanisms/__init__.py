@@ -1,4 +1,4 @@
-"""The building blocks: frozen values with a loss, a release and an accuracy, and a proof beside each.
+"""The mechanisms: frozen values with a loss, a release and an accuracy, each with a proof beside its code.
 
 >>> from lapwing.mechanisms import Mean
 >>> 0 <= Mean(epsilon=1, bounds=(0, 120)).release([33, 47, 52]) <= 120

@@ -86,7 +86,7 @@ class SparseVector(Solvable, Mechanism):
         return 1 if self.monotone else 2
 
     def privacy_loss(self) -> PureDP:
-        """The threshold's part and the yeses' part, whatever the length of the stream."""
+        """Pure ε for the whole stream, however long: the threshold's part plus the yeses' part."""
         threshold_part = self._steps / self._threshold_scale
         yes_part = self._factor() * self.cutoff * self._steps / self._scale
         return PureDP(threshold_part + yes_part, relation=self.relation, unit=self.unit)

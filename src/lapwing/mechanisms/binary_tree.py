@@ -117,13 +117,13 @@ class BinaryTree(Counter):
         return self.steps.bit_length()
 
     def privacy_loss(self) -> ZCDP | PureDP:
-        """The nodes that one unit changes, and by how much, against the noise on each."""
+        """ρ or pure ε for the whole stream, from the nodes that one unit changes and the noise on each."""
         if self.noise == "gaussian":
             return ZCDP(self._shift / (2 * self._scale**2), relation=self.relation, unit=self.unit)
         return PureDP(self._shift / self._scale, relation=self.relation, unit=self.unit)
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing."""
         self._check(state, 0)
         nodes = [value for level, value in enumerate(state.public) if state.step >> level & 1]
         total = sum(nodes) if nodes else self._zero(float)
@@ -155,7 +155,7 @@ class BinaryTree(Counter):
         return math.sqrt(total / self.steps)
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        """The half-width of the noise on a sum, after one step or after the worst."""
         failure = self._failures(confidence, simultaneous=simultaneous)
         worst = max(self.steps, (1 << self.levels - 1) - 1, key=self._sum_of_variances)
         for level in range(self.levels):  # as the last step above a digit that is 1, ones below it

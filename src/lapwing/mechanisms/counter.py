@@ -107,7 +107,7 @@ class Counter(Mechanism):
 
     @property
     def largest_value(self) -> int:
-        """What one number of one step may be at most; larger ones are cut, so that no sum leaves 64 bits."""
+        """The largest number that a step may bring. Larger ones are cut to it, so that no sum leaves 64 bits."""
         return (1 << 61) // self.steps
 
     @property

@@ -55,7 +55,7 @@ class Solution:
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        """What every node's estimate takes of every noisy number."""
+        """The weight of every noisy number in every node's estimate."""
         import numpy as np
 
         ends = np.cumsum(self.tree.sizes)[:-1]
@@ -291,7 +291,7 @@ class CrossedHierarchy(Mechanism):
         return _solution(self.trees[0], spreads[0]), _solution(self.trees[1], spreads[1])
 
     def variances(self) -> dict[Levels, NDArray[np.float64]]:
-        """The variance of every estimate, as of continuous noise of that scale: a product over the two trees."""
+        """The variance of every estimate, computed for continuous noise of that scale: a product over the two trees."""
         import numpy as np
 
         moved = float(checks.positive(sensitivity=self.sensitivity))

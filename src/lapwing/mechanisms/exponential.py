@@ -63,7 +63,7 @@ class Exponential(Selection):
         return 1 if self.monotone or self.fixed_normaliser else 2
 
     def zcdp_loss(self) -> ZCDP:
-        """Zero-concentrated: log-ratios stay in an interval of length ε (2ε with a fixed normaliser)."""
+        """Zero-concentrated ρ, because log-ratios stay in an interval of length ε (2ε with a fixed normaliser)."""
         width = self.privacy_loss().epsilon * (2 if self.fixed_normaliser else 1)
         return ZCDP(width**2 / 8, relation=self.relation, unit=self.unit)
 

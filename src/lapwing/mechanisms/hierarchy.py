@@ -161,7 +161,7 @@ class Hierarchy(Mechanism):
         return Gaussian.for_rho(size, sensitivity=sensitivity, dimensions=nodes, **options)
 
     def privacy_loss(self) -> Loss:
-        """The sum of what the levels lose, each from the integers of its own sampler; and what it does not cover."""
+        """The sum of what the levels lose. It names the invariants, which it does not cover."""
         loss = reduce(add, (loss for loss in self.level_losses() if loss is not None))
         return replace(loss, trust=Trust.except_published(*self.published)) if self.invariants else loss
 
@@ -230,7 +230,7 @@ class Hierarchy(Mechanism):
         return LeastSquares(self.tree, self._known.without_noise(self.level_variances()))
 
     def level_variances(self) -> list[float]:
-        """The variance of the noise of each level, as of continuous noise of that scale, which is a little larger."""
+        """The variance of the noise of each level, computed for continuous noise, which is a little larger."""
         variances = []
         for noise in self._noise:
             if noise is None:

@@ -102,7 +102,7 @@ class Histogram(Solvable, Mechanism):
         return keys, ()
 
     def privacy_loss(self) -> PureDP:
-        """Pure, for all counts together."""
+        """Pure ε, for all counts together."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> dict[Any, int]:

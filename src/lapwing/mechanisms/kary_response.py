@@ -130,7 +130,7 @@ class KaryResponse(Mechanism):
         return (1 - self._keep) / (len(self._labels) - 1)
 
     def privacy_loss(self) -> PureDP:
-        """ln(keep/switch), upwards."""
+        """Pure ε = ln(keep/switch), rounded up."""
         return PureDP(ln_up(self._keep / self.switch), relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:

@@ -74,7 +74,7 @@ class KeySelection(Solvable, Mechanism):
         self._set(_tests=tests, _curve=Curve.of(epsilon / tests, delta / tests))
 
     def privacy_loss(self) -> ApproxDP:
-        """The sum over the tests that one unit can change."""
+        """(ε, δ): the sum over the tests that one unit can change."""
         epsilon, delta = self._tests * self._curve.epsilon, self._tests * self._curve.delta
         return ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
 

@@ -76,7 +76,7 @@ class Laplace(Solvable, Mechanism):
         self._set(_granularity=grid, _steps=steps, _scale=scale)
 
     def privacy_loss(self) -> PureDP:
-        """Pure: sensitivity in steps over the scale of the noise in steps."""
+        """Pure ε: the sensitivity over the scale of the noise, both in grid steps."""
         return PureDP(self._steps / self._scale, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
@@ -113,5 +113,5 @@ class Laplace(Solvable, Mechanism):
 
 
 def l1_steps(distance: Fraction, length: int, *, on_grid: bool) -> int:
-    """How many steps apart, in l1, two answers can be whose distance is `distance` steps before rounding."""
+    """How many steps apart two answers can be after rounding, in l1, if they are `distance` steps apart before."""
     return math.floor(distance) if on_grid else math.ceil(distance) + length - 1

@@ -55,7 +55,7 @@ class Maximum(Solvable, Mechanism):
         self._set(_grid=grid, _noise=noise)
 
     def privacy_loss(self) -> PureDP:
-        """Pure: the width of the bounds over the scale."""
+        """Pure ε: the width of the bounds over the scale of the noise."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:

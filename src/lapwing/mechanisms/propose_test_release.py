@@ -56,7 +56,7 @@ class ReleaseAfterTest(Solvable, Mechanism):
         """The distance of the data from instability, and the answer in grid steps."""
 
     def privacy_loss(self) -> ApproxDP:
-        """Test and answer add up; δ is the chance that unstable data pass the test."""
+        """(ε, δ): test and answer add up to ε, and δ is the chance that unstable data pass the test."""
         rate = 1 / self._test_scale
         passes = exp_up(-min(self._passing * rate, Fraction(1000))) / (1 + exp_down(-min(rate, Fraction(1000))))
         delta = min(checks.probability(delta=self.delta), passes)
@@ -87,7 +87,7 @@ class ReleaseAfterTest(Solvable, Mechanism):
 
     @property
     def variance(self) -> float:
-        """Variance of the noise on the answer, given that there is one."""
+        """The variance of the noise on the answer, given that there is one."""
         return laplace_variance(self._scale, self._granularity)
 
 

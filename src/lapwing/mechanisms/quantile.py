@@ -72,7 +72,7 @@ class Quantile(Solvable, Mechanism):
         return max(a, b - a) if self.relation == "add_remove" else b
 
     def privacy_loss(self) -> PureDP:
-        """Pure, from the scale used for rank distances."""
+        """Pure ε, from the scale used for rank distances."""
         sensitivity = self.max_rows_per_unit * self._rank_sensitivity()
         return PureDP(2 * sensitivity / self._scale, relation=self.relation, unit=self.unit)
 

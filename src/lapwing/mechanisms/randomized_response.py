@@ -1,4 +1,4 @@
-"""Randomized response: everybody answers yes or no with the help of coins, and nobody has to be trusted."""
+"""Randomized response: people answer yes or no with the help of coins, and need to trust nobody."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class RandomizedResponse(Mechanism):
         return self._if_yes
 
     def privacy_loss(self) -> PureDP:
-        """ln of the larger of the two ratios of probabilities, upwards."""
+        """Pure ε: the logarithm of the larger of the two ratios of probabilities, rounded up."""
         ratio = max(self._if_yes / self._if_no, (1 - self._if_no) / (1 - self._if_yes))
         return PureDP(ln_up(ratio), relation=self.relation, unit=self.unit)
 
@@ -284,7 +284,7 @@ def keep_probability(epsilon: Number, *, others: int) -> Fraction:
 
 
 def refuse_text(answer: object) -> None:
-    """One answer that is text, whatever it says, would be a no: a mistake of the questionnaire, not of the data."""
+    """Refuse one answer that is text. It would count as no: a mistake of the questionnaire, not of the data."""
     if isinstance(answer, (str, bytes)):
         raise InvalidParameter("data", "<text>", "is text, not True or False", "Write release(answer == 'yes').")
 

@@ -80,7 +80,7 @@ class SampleAndAggregate(Solvable, Mechanism):
         self._set(bounds=tuple(self.bounds), _ladder=ladder, _scale=scale, _median=median)
 
     def privacy_loss(self) -> PureDP:
-        """Pure: one output may move across the whole range."""
+        """Pure ε, because one unit changes one output, by at most the whole range."""
         epsilon = self._ladder.width / self._scale if self.aggregate == "mean" else self._median.privacy_loss().epsilon
         return PureDP(epsilon, relation=self.relation, unit=self.unit)
 

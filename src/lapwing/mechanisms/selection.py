@@ -79,7 +79,7 @@ class Selection(Solvable, Mechanism):
         return 1 if self.monotone else 2
 
     def privacy_loss(self) -> PureDP:
-        """Pure, from the scale of the noise in grid steps."""
+        """Pure ε, from the scale of the noise in grid steps."""
         return PureDP(self._factor() * self._steps / self._scale, relation=self.relation, unit=self.unit)
 
     def zcdp_loss(self) -> ZCDP:

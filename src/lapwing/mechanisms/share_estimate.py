@@ -50,7 +50,7 @@ class ShareEstimate:
 def estimate_share(
     yes: int, n: int, *, if_yes: Fraction, if_no: Fraction, confidence: float = 0.95, clip: bool = False
 ) -> ShareEstimate:
-    """The share p behind `yes` of `n` answers, when yes is said with probability if_yes, or if_no < if_yes otherwise.
+    """The share p of true yes behind `yes` of `n` answers, if people say yes with probability if_yes or if_no.
 
     Accuracy: p̂ = (yes/n − if_no)/(if_yes − if_no) is unbiased, and of maximum likelihood where it lies in [0, 1]. Its
     variance is λ(1−λ)/(n·(if_yes − if_no)²) for a random sample, with λ estimated by yes/n, and for fixed respondents

@@ -1,4 +1,4 @@
-"""A tree of sums with noise that may be subtracted: the counter for ledgers of pure epsilon."""
+"""A tree of noisy sums that are added and subtracted: the counter for ledgers of pure epsilon."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ class SignedTree(Counter):
         return 2 * self._half + 1
 
     def privacy_loss(self) -> PureDP:
-        """Pure: the nodes that one unit changes, times by how much, over the scale of the noise."""
+        """Pure ε for the whole stream: how much one unit changes all nodes together, over the scale of the noise."""
         return PureDP(self._shift / self._scale, relation=self.relation, unit=self.unit)
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing."""
         self._check(state, 0)
         total = state.secret[0]
         for level, digit in enumerate(digits(state.step, self.branches)):
@@ -131,7 +131,7 @@ class SignedTree(Counter):
         return math.sqrt(total_nodes(self.steps, self.branches) / self.steps * self._node_variance())
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        """The half-width of the noise on a sum, after one step or after the worst."""
         failure = self._failures(confidence, simultaneous=simultaneous)
         nodes = self._most_nodes() if step is None else self._nodes(self._step(step))
         return sum_half_width(self._scale, nodes, failure)

@@ -63,7 +63,7 @@ class SmoothMedian(Solvable, Mechanism):
         drawable(self._scale(Fraction(ladder.width)), granularity=self.granularity)
 
     def privacy_loss(self) -> ApproxDP:
-        """ε for the move of the median and the change of the scale, half each; δ for the tail where the scale shows."""
+        """(ε, δ): half of ε for the move of the median, half for the change of the scale, and δ for the far tail."""
         return ApproxDP(self._epsilon, self._delta, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:

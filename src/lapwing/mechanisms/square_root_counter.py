@@ -109,16 +109,16 @@ class SquareRootCounter(Counter):
         return cls.for_rho(rho, steps=steps, sensitivity=sensitivity, **parameters)
 
     def privacy_loss(self) -> ZCDP:
-        """ρ = (largest l2 shift of the released numbers)²/(2·variance), from the very whole numbers that are used."""
+        """ρ = (largest l2 shift of the released numbers)²/(2·variance), from the whole numbers that are used."""
         return ZCDP(self._squared / (2 * self._variance), relation=self.relation, unit=self.unit)
 
     @property
     def largest_value(self) -> int:
-        """What one number of one step may be at most; larger ones are cut, so that no sum leaves 64 bits."""
+        """The largest number that a step may bring. Larger ones are cut to it, so that no sum leaves 64 bits."""
         return (1 << 62 - self._layout.bits) // self.steps
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing."""
         self._check(state, 0)
         if self.width == 1:
             return [math.fsum(state.public)]
@@ -142,7 +142,7 @@ class SquareRootCounter(Counter):
     def observe_many(
         self, state: CounterState, values: Any, entropy: Entropy = SYSTEM
     ) -> tuple[CounterState, NDArray[np.float64]]:
-        """Several steps at once: the state after them, and the estimates after each, in a row of `width` numbers."""
+        """Several steps at once: the state after them, and the estimates after each."""
         import numpy as np
 
         from lapwing.mechanisms.square_root_batch import batch_of, next_batch
@@ -191,7 +191,7 @@ class SquareRootCounter(Counter):
         return math.sqrt(mean_variance(self._layout) * float_up(self._variance))
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        """The half-width of the noise on a sum, after one step or after the worst."""
         failure = self._failures(confidence, simultaneous=simultaneous)
         variance = float(self.variances().max()) if step is None else self.variance(step)
         return self._half_width(variance, self.steps if step is None else step, failure)

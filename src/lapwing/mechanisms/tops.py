@@ -117,7 +117,7 @@ class Tops(Mechanism):
         return float(self._quantile._share)
 
     def privacy_loss(self) -> PureDP:
-        """An event is either among the first steps or later: the larger of the two losses, not their sum."""
+        """Pure ε: the larger of the two losses, because an event is either among the first steps or later."""
         return max(
             self._quantile.privacy_loss(), self._counter(1).privacy_loss(), key=lambda loss: Fraction(loss.epsilon)
         )

@@ -42,7 +42,7 @@ class Count(Solvable, Mechanism):
         self._set(_noise=_noise(self, checks.positive(epsilon=self.epsilon), 1))
 
     def privacy_loss(self) -> PureDP:
-        """Pure."""
+        """Pure ε, from the integers that the sampler uses."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int:
@@ -101,7 +101,7 @@ class Sum(Solvable, Mechanism):
         self._set(_grid=grid, _noise=_noise(self, checks.positive(epsilon=self.epsilon), steps))
 
     def privacy_loss(self) -> PureDP:
-        """Pure."""
+        """Pure ε, from the integers that the sampler uses."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
@@ -196,7 +196,7 @@ class Mean(Solvable, Mechanism):
             )
 
     def privacy_loss(self) -> PureDP:
-        """Pure: the sum's share and the count's share."""
+        """Pure ε: the sum's share plus the count's share."""
         loss = self._sum_noise.privacy_loss()
         return loss if self._count_noise is None else loss + self._count_noise.privacy_loss()
 

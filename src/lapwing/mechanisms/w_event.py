@@ -189,7 +189,7 @@ class WEvent(Mechanism):
         return state, answers
 
     def estimate(self, state: WEventState) -> list[int]:
-        """The `width` counts of the last step, as far as they were released. They may be negative."""
+        """The counts that were last released, `width` of them. They may be negative."""
         self._check(state)
         return list(state.values)
 
@@ -212,7 +212,7 @@ class WEvent(Mechanism):
         return self._repeated_error(state.allowed, failure) if state.allowed else math.inf
 
     def variance(self, state: WEventState) -> float:
-        """Of the noise in each count that was last released; infinite before the first release."""
+        """The variance of the noise in each count that was last released; infinite before the first release."""
         self._check(state)
         never = state.since == state.step
         return math.inf if never else laplace_variance(self._scale(state.shares), _GRID)

@@ -137,7 +137,7 @@ class _Keystream:
 
 
 class System(Entropy):
-    """The default: secure, thread-safe, fork-safe.
+    """The default source: secure, thread-safe and fork-safe.
 
     Each thread owns a keystream. It is dropped in the child of a fork, both by the fork hook and by comparing the
     process id at every draw (a hook does not run for a bare clone system call).
