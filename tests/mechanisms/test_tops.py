@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Tops
+from lapwing.mechanisms.ladder import thresholds
 from lapwing.mechanisms.signed_tree import SignedTree
-from lapwing.mechanisms.tops import thresholds
 from lapwing.noise import Entropy, Reproducible
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapwing.errors.NotPrivateWarning")

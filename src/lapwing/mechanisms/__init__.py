@@ -1,4 +1,4 @@
-"""The building blocks: frozen values with a loss, a release and an accuracy, and a proof beside each.
+"""The mechanisms: frozen values with a loss, a release and an accuracy, each with a proof beside its code.
 
 >>> from lapwing.mechanisms import Mean
 >>> 0 <= Mean(epsilon=1, bounds=(0, 120)).release([33, 47, 52]) <= 120
@@ -35,7 +35,8 @@ from lapwing.mechanisms.signed_tree import SignedTree
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.square_root_counter import SquareRootCounter
-from lapwing.mechanisms.tops import Tops, TopsState
+from lapwing.mechanisms.tops import Tops
+from lapwing.mechanisms.tops_state import TopsState
 from lapwing.mechanisms.totals import Count, Mean, Sum
 from lapwing.mechanisms.trees import Tree
 from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState

@@ -1,7 +1,7 @@
-"""Above-threshold and the sparse vector technique: many questions, paid for only when the answer is yes.
+"""Above-threshold and the sparse vector technique: ask many questions, and pay only for those answered yes.
 
-The version that is private (Lyu, Su and Li 2017, without numeric answers): one noise for the threshold,
-kept throughout; fresh noise for every question, which grows with the number of yeses allowed; a stop after that many.
+This is the private version (Lyu, Su and Li 2017, without numeric answers). The threshold gets noise once and keeps it.
+Every question gets fresh noise, which grows with the number of yeses allowed. After that many yeses it stops.
 """
 
 from __future__ import annotations
@@ -35,12 +35,19 @@ _FARTHEST = 1 << 61  # from 0, in steps: sums and differences of three such numb
 class SparseVector(Solvable, Mechanism):
     """For each answer in a stream: is it above the threshold? Stops after `cutoff` yeses.
 
-    Noes are free. Each question may be chosen after seeing the replies so far. `sensitivity` bounds how much one unit
-    changes any answer, an answer that is not a finite number counting as 0; `monotone` promises that a new unit moves
-    all answers in the same direction (counts under add_remove).
+    Noes are free. Each question may be chosen after seeing the replies so far.
 
     Privacy: pure ε, split between threshold and questions as 1 : (2·cutoff)^(2/3), or cutoff^(2/3) when monotone.
     Proof: above_threshold.md
+
+    Args:
+        sensitivity: How much one unit can change any answer. An answer that is not a finite number counts as 0.
+        threshold: The public number that answers are compared with.
+        cutoff: How many replies may be yes. More of them mean more noise on every reply.
+        monotone: Promise that a new unit moves all answers in the same direction, as counts do under add_remove.
+            Then less noise is needed.
+        granularity: Answers and threshold are rounded to multiples of this. By default 1 for a whole sensitivity, else
+            about a thousandth of it.
 
     >>> SparseVector(epsilon=10, sensitivity=1, threshold=100, cutoff=2).release([0, 200, 0, 200, 200])
     [False, True, False, True]
@@ -79,17 +86,31 @@ class SparseVector(Solvable, Mechanism):
         return 1 if self.monotone else 2
 
     def privacy_loss(self) -> PureDP:
-        """The threshold's part and the yeses' part, whatever the length of the stream."""
+        """Pure ε for the whole stream, however long: the threshold's part plus the yeses' part."""
         threshold_part = self._steps / self._threshold_scale
         yes_part = self._factor() * self.cutoff * self._steps / self._scale
         return PureDP(threshold_part + yes_part, relation=self.relation, unit=self.unit)
 
     def start(self, entropy: Entropy = SYSTEM) -> Watch:
-        """An interactive session, worth one `privacy_loss()` in all. Mutable, unlike the mechanism."""
+        """An interactive session, which costs one `privacy_loss()` in all. It is mutable, unlike the mechanism.
+
+        Args:
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The session. `ask` it one answer after the other, until its `remaining` is 0.
+        """
         return Watch(self, entropy)
 
     def release(self, data: Iterable[Any], entropy: Entropy = SYSTEM) -> Any:
-        """True or False for each answer up to the last one allowed to be True."""
+        """Whether each answer is above the threshold, up to the last yes that is allowed.
+
+        Args:
+            data: The exact answers, in the order of the questions.
+
+        Returns:
+            A list of bools, which ends with the last yes that is allowed.
+        """
         if hasattr(data, "__array__") and is_array(data):
             data = as_records(data)
             if not isinstance(data, list):
@@ -118,7 +139,11 @@ class SparseVector(Solvable, Mechanism):
         return [bool(reply) for reply in replies]
 
     def accuracy(self, confidence: float = 0.95, questions: int = 1) -> float:
-        """How far on the wrong side of the threshold an answer may lie, for all of so many questions at once."""
+        """How far on the wrong side of the threshold an answer may lie.
+
+        Args:
+            questions: How many replies the bound covers at once.
+        """
         failure = (1 - checks.probability(confidence=confidence)) / 2
         line = laplace_half_width(self._threshold_scale, failure)
         worst = laplace_half_width(self._scale, failure / checks.whole(questions=questions))
@@ -127,7 +152,7 @@ class SparseVector(Solvable, Mechanism):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboveThreshold(SparseVector):
-    """The position of the first answer above the threshold, or None. `SparseVector` with a cutoff of 1.
+    """The position of the first answer above the threshold, or None: `SparseVector` with a cutoff of 1.
 
     Privacy: pure ε.
     Proof: above_threshold.md
@@ -139,7 +164,14 @@ class AboveThreshold(SparseVector):
     cutoff: int = field(default=1, init=False)
 
     def release(self, data: Iterable[Any], entropy: Entropy = SYSTEM) -> int | None:
-        """The position of the first answer that is (noisily) above the threshold."""
+        """The position of the first answer that is (noisily) above the threshold.
+
+        Args:
+            data: The exact answers, in the order of the questions.
+
+        Returns:
+            The position, counted from 0, or None if all replies are no.
+        """
         replies = SparseVector.release(self, data, entropy)
         return len(replies) - 1 if replies and replies[-1] else None
 

@@ -1,4 +1,4 @@
-"""Noise of any law added to an answer on a public grid: one number, or a vector of a declared length."""
+"""Adding noise to an answer on a public grid: one number, or a vector of a declared length."""
 
 from __future__ import annotations
 

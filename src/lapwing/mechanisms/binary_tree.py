@@ -1,4 +1,4 @@
-"""The classical binary tree of noisy sums, and Honaker's refinement: for teaching, and to compare with."""
+"""The classical binary tree of noisy sums, and Honaker's refinement: for teaching and comparison."""
 
 from __future__ import annotations
 
@@ -28,14 +28,20 @@ Noise = Literal["gaussian", "laplace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryTree(Counter):
-    """Noisy sums after every step from noisy sums of 1, 2, 4, … steps, one for every binary digit of the step.
+    """Noisy sums after every step, from noisy sums of 1, 2, 4, … steps: one for every binary digit of the step.
 
-    `scale` is that of the noise on every node: the standard deviation of discrete Gaussian noise, or the scale of
-    discrete Laplace noise. `refined` (Honaker 2015, for Gaussian noise) combines every node with the two below it. For
-    teaching and comparison: `SquareRootCounter` and `SignedTree` have less noise at the same price.
+    For teaching and comparison: `SquareRootCounter` and `SignedTree` have less noise at the same price. `for_rho` and
+    `for_epsilon` choose the scale.
 
-    Privacy: ρ, or pure ε, for the whole stream. `sensitivity` is in l2 for Gaussian and in l1 for Laplace noise.
+    Privacy: ρ, or pure ε, for the whole stream.
     Proof: binary_tree.md
+
+    Args:
+        sensitivity: How far one unit moves the numbers of one step, in l2 for Gaussian and in l1 for Laplace noise.
+        scale: Of the noise on every node: its standard deviation if it is Gaussian, its scale if it is Laplace.
+        noise: "gaussian" for zero-concentrated or "laplace" for pure privacy; both discrete.
+        refined: Combine every node with the two below it (Honaker 2015). Less error at the same price, for Gaussian
+            noise.
 
     >>> tree = BinaryTree.for_rho(0.5, steps=1024, sensitivity=1)
     >>> better = BinaryTree.for_rho(0.5, steps=1024, sensitivity=1, refined=True)
@@ -73,14 +79,34 @@ class BinaryTree(Counter):
 
     @classmethod
     def for_rho(cls, rho: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
-        """Gaussian noise, as little as ρ for the whole stream allows."""
+        """The tree with the least Gaussian noise that ρ for the whole stream allows.
+
+        Args:
+            rho: What the whole stream may cost, as ρ of zero-concentrated privacy.
+            steps: How many steps the stream has at most.
+            sensitivity: How far one unit moves the numbers of one step, in l2.
+            **parameters: Of the constructor: width, active_steps, separation, refined, relation, unit.
+
+        Returns:
+            The counter.
+        """
         probe = cls(scale=1, noise="gaussian", steps=steps, sensitivity=sensitivity, **parameters)
         scale = float_up(sqrt_up(probe._shift / (2 * checks.positive(rho=rho))))
         return cls(scale=scale, noise="gaussian", steps=steps, sensitivity=sensitivity, **parameters)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
-        """Laplace noise, as little as pure ε for the whole stream allows."""
+        """The tree with the least Laplace noise that pure ε for the whole stream allows.
+
+        Args:
+            epsilon: What the whole stream may cost, as pure ε.
+            steps: How many steps the stream has at most.
+            sensitivity: How far one unit moves the numbers of one step, in l1.
+            **parameters: Of the constructor: width, active_steps, separation, relation, unit.
+
+        Returns:
+            The counter.
+        """
         probe = cls(scale=1, noise="laplace", steps=steps, sensitivity=sensitivity, **parameters)
         scale = probe._shift / checks.positive(epsilon=epsilon)
         return cls(scale=scale, noise="laplace", steps=steps, sensitivity=sensitivity, **parameters)
@@ -91,13 +117,13 @@ class BinaryTree(Counter):
         return self.steps.bit_length()
 
     def privacy_loss(self) -> ZCDP | PureDP:
-        """The nodes that one unit changes, and by how much, against the noise on each."""
+        """ρ or pure ε for the whole stream, from the nodes that one unit changes and the noise on each."""
         if self.noise == "gaussian":
             return ZCDP(self._shift / (2 * self._scale**2), relation=self.relation, unit=self.unit)
         return PureDP(self._shift / self._scale, relation=self.relation, unit=self.unit)
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing."""
         self._check(state, 0)
         nodes = [value for level, value in enumerate(state.public) if state.step >> level & 1]
         total = sum(nodes) if nodes else self._zero(float)
@@ -129,7 +155,7 @@ class BinaryTree(Counter):
         return math.sqrt(total / self.steps)
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        """The half-width of the noise on a sum, after one step or after the worst."""
         failure = self._failures(confidence, simultaneous=simultaneous)
         worst = max(self.steps, (1 << self.levels - 1) - 1, key=self._sum_of_variances)
         for level in range(self.levels):  # as the last step above a digit that is 1, ones below it

@@ -1,4 +1,4 @@
-"""Values on a ladder, counted in cells pass by pass: what a quantile needs of a long column, without sorting it."""
+"""Values counted in cells, pass by pass, so that a quantile of a long column needs no sorting."""
 
 from __future__ import annotations
 

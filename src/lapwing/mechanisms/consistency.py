@@ -40,7 +40,7 @@ class LeastSquares:
         return spreads
 
     def shares(self, level: int) -> NDArray[np.float64]:
-        """Of what a parent of this level and its children differ by, the part that goes to each child."""
+        """How the difference between a parent and the sum of its children is shared among them, on this level."""
         total = self.tree.repeat(self.tree.add(self.below[level + 1], level), level)
         return _quotient(self.below[level + 1], total)
 

@@ -1,6 +1,6 @@
-"""Answers that go on: counters for streams, and which one to take for a ledger's currency.
+"""Counters for streams: answers that go on, and the best counter for a given budget.
 
-Every counter has the same interface (`counter.py`): `open`, then `observe` once a step, `estimate` whenever one likes.
+Every counter has the same interface (`counter.py`): `open`, then `observe` once a step, `estimate` at any time.
 
 >>> counter = best_counter(steps=365, sensitivity=1, rho=0.5)
 >>> state = counter.open()
@@ -40,11 +40,24 @@ def counters(
     delta: Number | None = None,
     **parameters: Any,
 ) -> tuple[Counter, ...]:
-    """The counters that fit a currency, the one with the least mean error first: for a quote that shows what it chose.
+    """The counters that fit a budget, the one with the smallest mean error first.
 
-    Write rho for zCDP, epsilon and delta for (ε,δ), epsilon alone for pure privacy. `sensitivity` is in l2 over the
-    `width` numbers of a step, `l1_sensitivity` in l1; without it the largest that the other one allows is taken.
-    `parameters` (width, active_steps, separation, relation, unit) are those of every counter.
+    Write rho for zCDP, epsilon and delta for (ε,δ), epsilon alone for pure privacy.
+
+    Args:
+        steps: How many steps the stream has at most, a public number.
+        sensitivity: How far one unit moves the `width` numbers of one step, in l2.
+        l1_sensitivity: The same in l1; None for the largest that `sensitivity` allows.
+        rho: What the whole stream may cost, as ρ of zero-concentrated privacy.
+        epsilon: What the whole stream may cost, as ε.
+        delta: The δ that goes with epsilon; None for pure privacy.
+        **parameters: Those of every counter: width, active_steps, separation, relation, unit.
+
+    Returns:
+        Two counters, sorted by `rms()`.
+
+    Raises:
+        InvalidParameter: If the budget is not given in exactly one way.
 
     >>> [type(counter).__name__ for counter in counters(steps=365, sensitivity=1, rho=0.5)]
     ['SquareRootCounter', 'SignedTree']
@@ -87,7 +100,19 @@ def best_counter(
     delta: Number | None = None,
     **parameters: Any,
 ) -> Counter:
-    """The first of `counters`, which has the same parameters.
+    """The counter with the smallest mean error for a budget: the first of `counters`.
+
+    Args:
+        steps: How many steps the stream has at most, a public number.
+        sensitivity: How far one unit moves the `width` numbers of one step, in l2.
+        l1_sensitivity: The same in l1; None for the largest that `sensitivity` allows.
+        rho: What the whole stream may cost, as ρ of zero-concentrated privacy.
+        epsilon: What the whole stream may cost, as ε.
+        delta: The δ that goes with epsilon; None for pure privacy.
+        **parameters: Those of every counter: width, active_steps, separation, relation, unit.
+
+    Returns:
+        The counter.
 
     >>> type(best_counter(steps=365, sensitivity=1, epsilon=1, delta=1e-6)).__name__
     'SignedTree'

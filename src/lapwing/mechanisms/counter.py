@@ -1,4 +1,4 @@
-"""What every continual counter is: a public number of steps, one price, and a state that goes from step to step.
+"""What all continual counters share: a public number of steps, one price, and a state that goes from step to step.
 
 A stream brings `width` whole numbers a step; after every step the counter tells their sums so far. `open` makes the
 first state, `observe` closes one step, `estimate` reads the noisy sums. The loss is stated once, for the whole stream.
@@ -44,9 +44,16 @@ class CounterState:
     """Where a counter stands after `step` steps. **Secret**: it holds exact sums and noise that is still to be used.
 
     A state is observed once. Observing it again, with other data, would release the same step twice.
+
+    >>> from lapwing.mechanisms import SignedTree
+    >>> counter = SignedTree(epsilon=1, steps=365, sensitivity=1)
+    >>> state = counter.observe(counter.open(), 120)
+    >>> counter.state_from_bytes(state.to_bytes()).step
+    1
     """
 
     step: int
+    """How many steps were observed."""
     fingerprint: bytes = field(repr=False)
     """Of the counter that this state belongs to."""
     secret: tuple[Any, ...] = field(repr=False)
@@ -55,19 +62,26 @@ class CounterState:
     """What is computed from released numbers alone: floats, or arrays of them."""
 
     def to_bytes(self) -> bytes:
-        """The state to store. Its length depends on the counter alone."""
+        """The state as bytes, to store in a safe place. Their number depends on the counter alone."""
         body = _HEADER.pack(MAGIC, self.fingerprint, self.step) + _pack("q", self.secret) + _pack("d", self.public)
         return body + sha256(body).digest()[:MARK]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter(Mechanism):
-    """The contract of continual counters.
+    """What all continual counters share.
 
-    Neighbouring streams differ in at most `active_steps` steps, any two of them at least `separation` apart, and in
-    each of them by at most `sensitivity` in the norm of the family over the `width` numbers. With `active_steps=1` one
-    *event* is protected, and the unit is called so unless said otherwise; a person with several events is protected if
-    `active_steps` is a bound on the steps of theirs.
+    Neighbouring streams differ in at most `active_steps` steps, any two of them at least `separation` apart. In each of
+    these steps they differ by at most `sensitivity`.
+
+    Args:
+        unit: The word for who or what is protected. By default "event" with one active step, and "person" with more.
+        steps: How many steps the stream has at most, a public number up to 2^24.
+        sensitivity: How far one unit moves the numbers of one step, at least 1; each counter says in which norm.
+        width: How many numbers each step brings. Each has a sum of its own.
+        active_steps: In how many steps one unit may appear. With 1 a single event is protected. A person with events
+            in several steps is protected if this is at least their number.
+        separation: Two appearances of one unit are at least so many steps apart. More than 1 may lower the price.
     """
 
     unit: str = EVENT
@@ -93,7 +107,7 @@ class Counter(Mechanism):
 
     @property
     def largest_value(self) -> int:
-        """What one number of one step may be at most; larger ones are cut, so that no sum leaves 64 bits."""
+        """The largest number that a step may bring. Larger ones are cut to it, so that no sum leaves 64 bits."""
         return (1 << 61) // self.steps
 
     @property
@@ -103,19 +117,44 @@ class Counter(Mechanism):
         return _HEADER.size + 8 * self.width * (secret + public) + MARK
 
     def open(self, entropy: Entropy = SYSTEM) -> CounterState:
-        """The state before the first step."""
+        """The state before the first step.
+
+        Args:
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The first state.
+        """
         secret, public = self._rows()
         return CounterState(0, self._fingerprint, (self._zero(int),) * secret, (self._zero(float),) * public)
 
     def observe(self, state: CounterState, values: Any, entropy: Entropy = SYSTEM) -> CounterState:
-        """The state after one more step, which brings `width` whole numbers (one number if the width is 1)."""
+        """The state after one more step. Observe every state once.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+            values: The `width` whole numbers of this step; one number if the width is 1.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The next state.
+        """
         self._check(state, 1)
         return self._advance(state, self._row(values), entropy)
 
     def observe_many(
         self, state: CounterState, values: Any, entropy: Entropy = SYSTEM
     ) -> tuple[CounterState, NDArray[np.float64]]:
-        """Several steps at once: the state after them, and the estimates after each, in a row of `width` numbers."""
+        """Several steps at once: the state after them, and the estimates after each.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+            values: A row of `width` whole numbers for each step; plain numbers if the width is 1.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The next state, and an array with a row of `width` estimates for each step.
+        """
         import numpy as np
 
         array = self._table(values)
@@ -127,7 +166,15 @@ class Counter(Mechanism):
         return state, estimates
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The noisy sums after every step of a whole stream: a list for a list, an array for an array."""
+        """The noisy sums after every step of a whole stream.
+
+        Args:
+            data: The numbers of all `steps` steps: a list or an array, with a row for each step if the width is above
+                1.
+
+        Returns:
+            The sums after each step, as a list for a list and an array for an array.
+        """
         plain = self.width == 1 and self.steps <= SMALL and isinstance(data, (list, tuple))
         if not plain:
             array = self._table(data, self.steps)
@@ -144,11 +191,25 @@ class Counter(Mechanism):
 
     @abstractmethod
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+
+        Returns:
+            The `width` sums.
+        """
 
     @abstractmethod
     def variance(self, step: int) -> float:
-        """The variance of each sum after so many steps, known beforehand."""
+        """The variance of each sum after so many steps. It does not depend on the data.
+
+        Args:
+            step: After how many steps, from 0 to `steps`.
+
+        Returns:
+            The variance.
+        """
 
     def variances(self) -> NDArray[np.float64]:
         """The variance of each sum after 1, 2, …, `steps` steps."""
@@ -158,22 +219,51 @@ class Counter(Mechanism):
 
     @abstractmethod
     def window_variance(self, start: int, stop: int) -> float:
-        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
+        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates.
+
+        Args:
+            start: How many steps come before the window.
+            stop: The last step of the window.
+
+        Returns:
+            The variance.
+        """
 
     @abstractmethod
     def rms(self) -> float:
-        """The root of the mean variance over all steps: what counters are compared by."""
+        """The root of the mean variance over all steps. Counters are compared by it."""
 
     @abstractmethod
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        """The half-width of the noise on a sum, after one step or after the worst.
+
+        Args:
+            step: After how many steps; None for the step with the largest error.
+            simultaneous: Bound the errors of all steps and all `width` sums together instead of each one alone.
+        """
 
     @abstractmethod
     def window_accuracy(self, start: int, stop: int, confidence: float = 0.95) -> float:
-        """The half-width of the noise on the sum over the steps start + 1 … stop."""
+        """The half-width of the noise on the sum over the steps start + 1 … stop.
+
+        Args:
+            start: How many steps come before the window.
+            stop: The last step of the window.
+            confidence: Probability that the error stays within the bound.
+
+        Returns:
+            The bound on the error.
+        """
 
     def state_from_bytes(self, data: bytes) -> CounterState:
-        """The state that `to_bytes` wrote, if it is one of this very counter."""
+        """The state that `to_bytes` wrote, if it belongs to this very counter.
+
+        Args:
+            data: What `to_bytes` wrote.
+
+        Returns:
+            The state.
+        """
         if len(data) != self.state_bytes or data[:4] != MAGIC:
             raise _damaged("is not a stored state of this counter", "Pass what to_bytes() wrote.")
         if sha256(data[:-MARK]).digest()[:MARK] != data[-MARK:]:

@@ -1,4 +1,4 @@
-"""Numbers of two public trees crossed, such as places and times, noisy and yet adding up along both."""
+"""Noisy numbers for two public trees crossed, such as places and times, that still add up along both."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Solution:
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        """What every node's estimate takes of every noisy number."""
+        """The weight of every noisy number in every node's estimate."""
         import numpy as np
 
         ends = np.cumsum(self.tree.sizes)[:-1]
@@ -74,7 +74,13 @@ def _solution(tree: Tree, variances: tuple[float, ...]) -> Solution:
 
 @dataclass(frozen=True, slots=True)
 class CrossedEstimate:
-    """What is released: a table for every pair of levels."""
+    """What a crossed hierarchy releases: a table for every pair of levels.
+
+    >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+    >>> estimate = cases.release([[5, 9, 2], [1, 0, 4]])
+    >>> estimate.tables[0, 0].shape, estimate.tables[1, 1].shape
+    ((1, 1), (2, 3))
+    """
 
     tables: Mapping[Levels, NDArray[Any]]
     """Values that add up along both trees: whole numbers, or the estimates themselves."""
@@ -99,14 +105,20 @@ class CrossedEstimate:
 class CrossedHierarchy(Mechanism):
     """Noisy sums over every node of one tree and every node of another that agree along both.
 
-    Data is a table of whole numbers with a row for each leaf of the first tree and a column for each leaf of the
-    second. Every pair of levels gets noise of its own: discrete Laplace noise for an `epsilon`, discrete Gaussian noise
-    for a `rho`. `sensitivity` bounds how far one unit moves any of these tables, in l1 for an epsilon and in l2 for a
-    rho. `weights` say for each tree what will be read, or a number for each level, as in `Hierarchy`; a pair of levels
-    gets the product. `integers` asks for whole numbers of at least 0.
+    Every pair of levels gets noise of its own: discrete Laplace noise for an `epsilon`, discrete Gaussian noise for a
+    `rho`.
 
     Privacy: the sum over all pairs of levels, because every unit is in every table.
     Proof: crossed_hierarchy.md
+
+    Args:
+        trees: Two public trees, each with one root, all leaves on the last level, and at most 3,000 nodes.
+        epsilon: What one release may cost, as pure ε. Give this or `rho`.
+        rho: What one release may cost, as ρ of zero-concentrated privacy. Give this or `epsilon`.
+        sensitivity: How far one unit moves the table of any pair of levels, in l1 for an epsilon and in l2 for a rho.
+        weights: For each tree what will be read, or a number for each level, as in `Hierarchy`. A pair of levels gets
+            the product.
+        integers: Release whole numbers of at least 0.
 
     >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)     # two towns, three weeks
     >>> tables = cases.release([[5, 9, 2], [1, 0, 4]]).tables
@@ -173,7 +185,14 @@ class CrossedHierarchy(Mechanism):
         return Gaussian.for_rho(size, sensitivity=sensitivity, dimensions=max(2, cells), **options)
 
     def shape(self, levels: Levels) -> tuple[int, int]:
-        """Rows and columns of the table for a pair of levels."""
+        """Rows and columns of the table for a pair of levels.
+
+        Args:
+            levels: A level of the first tree and one of the second.
+
+        Returns:
+            The numbers of rows and of columns.
+        """
         return self.trees[0].sizes[levels[0]], self.trees[1].sizes[levels[1]]
 
     @property
@@ -191,11 +210,28 @@ class CrossedHierarchy(Mechanism):
         return {(i, j): self._shares[0][i] * self._shares[1][j] for i, j in self.levels}
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> CrossedEstimate:
-        """Tables for every pair of levels, from the exact number of each pair of leaves."""
+        """Tables that add up, for every pair of levels.
+
+        Args:
+            data: A table of whole numbers, with a row for each leaf of the first tree and a column for each of the
+                second.
+
+        Returns:
+            The tables and the estimates behind them.
+        """
         return self.consistent(self.measure(data, entropy))
 
     def measure(self, data: Any, entropy: Entropy = SYSTEM) -> dict[Levels, NDArray[np.int64]]:
-        """The noisy tables, which do not add up: all that is ever read of the data. What is not measured is 0."""
+        """The noisy tables, which do not add up yet. Nothing else is ever read of the data.
+
+        Args:
+            data: A table of whole numbers, with a row for each leaf of the first tree and a column for each of the
+                second.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            A table for each pair of levels, zeros where nothing is measured.
+        """
         import numpy as np
 
         rows, columns = (tree.leaves for tree in self.trees)
@@ -214,7 +250,14 @@ class CrossedHierarchy(Mechanism):
         return noisy
 
     def sums(self, leaves: NDArray[Any]) -> dict[Levels, NDArray[Any]]:
-        """The exact table of every pair of levels."""
+        """The exact table of every pair of levels.
+
+        Args:
+            leaves: An array with a row for each leaf of the first tree and a column for each of the second.
+
+        Returns:
+            A table for each pair of levels.
+        """
         import numpy as np
 
         rows, columns = (tree.leaf_places() for tree in self.trees)
@@ -222,7 +265,14 @@ class CrossedHierarchy(Mechanism):
         return {(i, j): np.add.reduceat(by_row[i], columns[j], axis=1) for i, j in self.levels}
 
     def consistent(self, noisy: Mapping[Levels, NDArray[Any]]) -> CrossedEstimate:
-        """What adds up and is nearest to noisy tables of this mechanism: post-processing."""
+        """The tables that add up and are nearest to noisy ones: post-processing, which costs nothing.
+
+        Args:
+            noisy: What `measure` gave.
+
+        Returns:
+            The tables and the estimates behind them.
+        """
         import numpy as np
 
         first, second = self._solutions()
@@ -241,7 +291,7 @@ class CrossedHierarchy(Mechanism):
         return _solution(self.trees[0], spreads[0]), _solution(self.trees[1], spreads[1])
 
     def variances(self) -> dict[Levels, NDArray[np.float64]]:
-        """The variance of every estimate, as of continuous noise of that scale: a product over the two trees."""
+        """The variance of every estimate, computed for continuous noise of that scale: a product over the two trees."""
         import numpy as np
 
         moved = float(checks.positive(sensitivity=self.sensitivity))
@@ -253,7 +303,14 @@ class CrossedHierarchy(Mechanism):
         return {(i, j): scale * np.outer(first.spreads(i), second.spreads(j)) for i, j in self.levels}
 
     def half_widths(self, confidence: float = 0.95) -> dict[Levels, NDArray[np.float64]]:
-        """How far each estimate may be off."""
+        """How far each estimate may be off.
+
+        Args:
+            confidence: Probability that the error stays within the bound.
+
+        Returns:
+            A table of bounds for each pair of levels.
+        """
         import numpy as np
 
         reach = deviations(1 - checks.probability(confidence=confidence), concentrated=self.rho is not None)
@@ -262,7 +319,15 @@ class CrossedHierarchy(Mechanism):
     def intervals(
         self, estimate: CrossedEstimate, confidence: float = 0.95
     ) -> dict[Levels, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Where each exact number lies: around its estimate, cut to whole numbers of at least 0 if these are shown."""
+        """Confidence intervals for each exact number, cut to whole numbers of at least 0 if these are shown.
+
+        Args:
+            estimate: What `release` gave.
+            confidence: Probability that an interval covers the exact number.
+
+        Returns:
+            The low ends and the high ends, as two tables for each pair of levels.
+        """
         import numpy as np
 
         ends = {}
@@ -275,5 +340,5 @@ class CrossedHierarchy(Mechanism):
         return ends
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the worst estimate of all may be off, each by itself."""
+        """How far the worst of all estimates may be off, each by itself."""
         return max(float(width.max()) for width in self.half_widths(confidence).values())

@@ -1,4 +1,4 @@
-"""Which crowds a shuffler may pass on, and how large they look: reports are dropped at random, small crowds altogether.
+"""Which crowds a shuffler may pass on, and how large they look: reports are dropped at random, small crowds entirely.
 
 From a crowd of n reports the shuffler drops d = max(0, D + Z), Z discrete Gaussian, chosen at random among them; it
 forwards the others if at least T are left, and nothing of the crowd otherwise. The analyzer sees the number forwarded.
@@ -38,7 +38,7 @@ _STEPS = 1 << 20  # an epsilon that is solved for is a multiple of 2^-20, rounde
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowdThreshold(Mechanism):
-    """How many reports of each crowd are forwarded: `release` takes the sizes of the crowds and gives those numbers.
+    """How many reports of each crowd a shuffler forwards.
 
     0 means that nothing of the crowd leaves, not even that it exists. Choose at random which reports go, in a uniformly
     random order. Every unit sends at most one report. A draw below zero drops nothing.
@@ -46,6 +46,12 @@ class CrowdThreshold(Mechanism):
     Privacy: (ε, δ) about which crowd a report is in, with the stated δ; nothing about what the report says.
     Accuracy: the size from which on a crowd is forwarded with the stated confidence.
     Proof: crowd_threshold.md
+
+    Args:
+        threshold: Fewest reports that are forwarded. A crowd that has fewer left is dropped entirely.
+        mean_drop: About how many reports of a crowd are dropped.
+        sigma: Standard deviation of the noise on that number, from 0.25 to 1000.
+        delta: The δ at which ε is stated. It must exceed the chance that nothing is dropped.
 
     >>> crowds = CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=2e-6)
     >>> print(crowds.privacy_loss())
@@ -80,15 +86,36 @@ class CrowdThreshold(Mechanism):
         return self._loss
 
     def delta_at(self, epsilon: Number) -> float:
-        """The exact δ at this ε, over all numbers that may be dropped, rounded up."""
+        """The exact δ at this ε, over all numbers that may be dropped, rounded up.
+
+        Args:
+            epsilon: The ε of (ε, δ), 0 or more.
+
+        Returns:
+            The δ.
+        """
         return float_up(self._drop.delta(checks.not_negative(epsilon=epsilon), self.relation))
 
     def epsilon_at(self, delta: Number) -> float:
-        """The smallest ε at this δ, rounded up."""
+        """The smallest ε at this δ, rounded up.
+
+        Args:
+            delta: The δ of (ε, δ).
+
+        Returns:
+            The ε.
+        """
         return float_up(self._epsilon(checks.probability(delta=delta)))
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> list[int]:
-        """For each size of a crowd, how many of its reports are forwarded: at least `threshold`, or 0."""
+        """How many reports of each crowd are forwarded.
+
+        Args:
+            data: The size of each crowd: a list, an array or a column.
+
+        Returns:
+            A number for each crowd, at least `threshold` or 0.
+        """
         column = as_column(data)
         sizes = column if isinstance(column, list) else column_values(column.ravel())
         whole = [element_steps(size, Fraction(1)) for size in sizes]
@@ -101,16 +128,34 @@ class CrowdThreshold(Mechanism):
         return [number if number >= self.threshold else 0 for number in left]
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """The size from which on a crowd is forwarded with probability at least `confidence`."""
+        """The size from which on a crowd is forwarded with probability at least `confidence`.
+
+        Returns:
+            The size, as a number of reports.
+        """
         wanted = checks.probability(confidence=confidence)
         return float(self.threshold + least(lambda most: self._drop.at_most(most) >= wanted))
 
     def probability(self, size: int) -> float:
-        """How likely something of a crowd of this size is forwarded."""
+        """The probability that something of a crowd is forwarded.
+
+        Args:
+            size: How many reports the crowd has.
+
+        Returns:
+            The probability.
+        """
         return float(self._drop.at_most(checks.whole(minimum=0, size=size) - self.threshold))
 
     def expected(self, size: int) -> float:
-        """How many reports of a crowd of this size are forwarded on average."""
+        """How many reports of a crowd are forwarded on average.
+
+        Args:
+            size: How many reports the crowd has.
+
+        Returns:
+            The average, counting 0 if the crowd is dropped.
+        """
         most = checks.whole(minimum=0, size=size) - self.threshold
         law = self._drop
         return float(sum((size - drop) * law.low[drop] for drop in range(min(most + 1, len(law.low)))) / _ONE)

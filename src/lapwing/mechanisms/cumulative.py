@@ -1,4 +1,4 @@
-"""From the noisy counts of a ladder of bins to its distribution: cumulative counts, shares, and bands around them.
+"""The distribution behind noisy counts of bins in a row: cumulative counts, shares, and bands around them.
 
 All of it is post-processing of what a `Hierarchy` over the bins released. Cumulative counts never fall and shares lie
 between 0 and 1, as those of any table do. Bands hold at all edges at once. Proof: cumulative.md
@@ -46,7 +46,7 @@ def _mean_variance(tree: Tree, concentrated: bool) -> float:
 
 @dataclass(frozen=True)
 class Cumulative:
-    """A ladder of bins, as far as its price and shape alone tell: how far cumulative counts and shares may be off."""
+    """How far cumulative counts and shares of bins in a row may be off, from the price and the shape alone."""
 
     ladder: Hierarchy
     confidence: float
@@ -58,7 +58,7 @@ class Cumulative:
 
     @cached_property
     def above(self) -> NDArray[np.float64]:
-        """The variance of the count from each edge on, where the last one has none."""
+        """The variance of the count from each edge on; 0 for the last edge."""
         import numpy as np
 
         squares = self.ladder.least_squares()
@@ -67,7 +67,7 @@ class Cumulative:
         return np.append(mirrored.prefix_variances()[::-1][1:], 0.0)
 
     def reach(self, edges: int) -> float:
-        """So many standard deviations are not exceeded at any of so many edges (a union bound)."""
+        """How many standard deviations the errors at so many edges stay within, all at once (a union bound)."""
         failure = (1 - checks.probability(confidence=self.confidence)) / edges
         return deviations(Fraction(failure), concentrated=self.ladder.rho is not None)
 

@@ -1,4 +1,4 @@
-"""Dummies: made-up reports that hide the sizes of crowds from whoever counts them.
+"""Dummies: made-up reports that hide the sizes of crowds from those who count them.
 
 Numbers of dummies are never negative: s + Z, where Z is discrete Laplace noise of scale t given that |Z| ≤ s. That is
 why no such promise is pure: s + Z = 0 tells that nothing was added.
@@ -56,14 +56,19 @@ class OneSided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DummyReports(Mechanism):
-    """Dummies for every crowd of a *public* domain: what is counted is the size of the crowd plus `draw`.
+    """Dummy reports for every crowd of a *public* domain, to hide how large the crowds are.
 
-    Whoever adds them must not need the sizes, and does not: `draw` says how many dummies each crowd gets. They look
-    like reports, so the analyzer subtracts their mean `shift` from each crowd. They count towards a threshold: of T
-    reports left, up to `most` may be dummies.
+    `draw` says how many dummies each crowd gets, and does not need the sizes. Dummies look like reports, so the
+    analyzer
+    subtracts their mean `shift` from each crowd. They count towards a threshold: of T reports left, up to `most` may be
+    dummies.
 
     Privacy: (ε, δ) for all sizes together, against those who cannot tell a dummy from a report.
     Proof: dummies.md
+
+    Args:
+        epsilon: The ε of (ε, δ), at most 64. A smaller one takes more dummies.
+        delta: The δ of (ε, δ). A smaller one takes more dummies.
 
     >>> dummies = DummyReports(epsilon=1, delta=1e-6)
     >>> dummies.shift, dummies.most
@@ -99,30 +104,49 @@ class DummyReports(Mechanism):
         return _loss(self, self._noise, *self._changes())
 
     def draw(self, crowds: int, entropy: Entropy = SYSTEM) -> list[int]:
-        """How many dummies each of so many crowds gets."""
+        """How many dummies each crowd gets.
+
+        Args:
+            crowds: How many crowds there are.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            A number for each crowd, 0 or more.
+        """
         return self._noise.draws(checks.whole(minimum=0, crowds=crowds), entropy)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> list[int]:
-        """The sizes as they are seen, for sizes of all crowds of the domain in its public order."""
+        """The sizes of all crowds as they are seen, dummies included.
+
+        Args:
+            data: The true sizes of all crowds of the domain, in its public order.
+
+        Returns:
+            A size for each crowd.
+        """
         sizes = _sizes(data)
         return [size + dummies for size, dummies in zip(sizes, self.draw(len(sizes), entropy), strict=True)]
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far a size is off at most once the mean is subtracted, with this confidence."""
+        """How far a size may be off once the mean number of dummies is subtracted."""
         return _half_width(self._noise, checks.probability(confidence=confidence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DummyCrowds(Mechanism):
-    """Dummy crowds for strings that nobody knows beforehand: they hide how many crowds of size j ≤ `largest` there are.
+    """Dummy crowds for strings that nobody knows beforehand: they hide how many crowds of each small size there are.
 
-    `draw` says how many dummy crowds of each size 1 … `largest` are made, each with a random name of its own. Larger
-    crowds are seen exactly.
+    `draw` says how many dummy crowds of each size are made, each with a random name of its own.
 
     Pre-condition: the crowd of the protected report has at most `largest` reports, with it.
 
     Privacy: (ε, δ) for all numbers of crowds, against those who cannot tell a dummy from a report.
     Proof: dummies.md
+
+    Args:
+        epsilon: The ε of (ε, δ), at most 64. A smaller one takes more dummies.
+        delta: The δ of (ε, δ). A smaller one takes more dummies.
+        largest: The largest size that is hidden. Larger crowds are seen exactly.
 
     >>> dummies = DummyCrowds(epsilon=1, delta=1e-6, largest=20)
     >>> len(dummies.draw())
@@ -154,18 +178,32 @@ class DummyCrowds(Mechanism):
         return _loss(self, self._noise, *self._changes())
 
     def draw(self, entropy: Entropy = SYSTEM) -> list[int]:
-        """How many dummy crowds of size 1, 2, … `largest` are made."""
+        """How many dummy crowds of each size are made.
+
+        Args:
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            A number for each size 1, 2, … `largest`.
+        """
         return self._noise.draws(self.largest, entropy)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> list[int]:
-        """What is seen of these sizes: how many crowds of size 1 … `largest`, then the larger sizes in order."""
+        """What is seen of the sizes of crowds, dummies included.
+
+        Args:
+            data: The true size of each crowd.
+
+        Returns:
+            How many crowds of size 1 … `largest` there are, then the larger sizes in order.
+        """
         sizes = _sizes(data)
         counts = Counter(sizes)
         seen = [counts[size] + dummies for size, dummies in enumerate(self.draw(entropy), start=1)]
         return seen + sorted(size for size in sizes if size > self.largest)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far a number of crowds is off at most once the mean is subtracted, with this confidence."""
+        """How far a number of crowds may be off once the mean number of dummies is subtracted."""
         return _half_width(self._noise, checks.probability(confidence=confidence))
 
 

@@ -88,7 +88,7 @@ class Layout:
         ]
 
     def envelope(self) -> list[tuple[int, int]]:
-        """For every distance the largest coefficient of a step so far back or farther, as (up to where, how large)."""
+        """The largest coefficient at a distance or farther back, as pairs (up to which distance, how large)."""
         farthest: dict[int, int] = {}
         for coefficient, (level, place) in zip(self.coefficients, self.places(), strict=True):
             end = min(((place + 1) << level) - 1, self.steps - 1)

@@ -35,13 +35,17 @@ _SURE_BITS = 28  # of a uniform: not all ones, they decide nearly every coin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exponential(Selection):
-    """A candidate r with probability exactly proportional to e^(ε·score(r)/(2Δ)), or e^(ε·score(r)/Δ) if that will do.
+    """A candidate with probability exactly proportional to e^(ε·score/(2Δ)): the exponential mechanism.
 
-    It will do if the scores are `monotone`, or if the normaliser Σ e^(ε·score/Δ) of the rounded scores is the same for
-    every data set (`fixed_normaliser`; randomized response is the example).
+    The factor 2 falls away for `monotone` scores and with a `fixed_normaliser`: then the probability is proportional to
+    e^(ε·score/Δ).
 
     Privacy: pure ε; ε²/8-zCDP (bounded range), or ε²/2 with a fixed normaliser.
     Proof: exponential.md
+
+    Args:
+        fixed_normaliser: Promise that Σ e^(ε·score/Δ) over the rounded scores is the same for every data set, as in
+            randomized response. Not together with `monotone`.
 
     >>> mechanism = Exponential(epsilon=1, sensitivity=1, candidates=["red", "green", "blue"])
     >>> mechanism.release([3, 50, 4]) in ("red", "green", "blue")
@@ -59,16 +63,23 @@ class Exponential(Selection):
         return 1 if self.monotone or self.fixed_normaliser else 2
 
     def zcdp_loss(self) -> ZCDP:
-        """Zero-concentrated: log-ratios stay in an interval of length ε (2ε with a fixed normaliser)."""
+        """Zero-concentrated ρ, because log-ratios stay in an interval of length ε (2ε with a fixed normaliser)."""
         width = self.privacy_loss().epsilon * (2 if self.fixed_normaliser else 1)
         return ZCDP(width**2 / 8, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The label (or the index) of one candidate, from the scores of all."""
+        """One candidate, chosen by the scores of all.
+
+        Args:
+            data: The scores, one for each candidate in their order: a list or an array.
+
+        Returns:
+            The label of the candidate, or its index if `candidates` is a number.
+        """
         return self._label(exponential_choice(self._gaps(data), None, self._scale, entropy))
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the released candidate's score may lie below the best one, scores as rounded to the grid."""
+        """How far the score of the released candidate may lie below the best one (both as rounded to the grid)."""
         return float_up(exponential_gap(self._count, self._scale, confidence) * self._granularity)
 
 

@@ -36,14 +36,22 @@ _LARGEST_EPSILON = Fraction(10**9)  # for the continuous guess where the search 
 class Gaussian(Mechanism):
     """Discrete Gaussian noise of standard deviation `sigma`, in whole steps of `granularity`.
 
-    `sensitivity` bounds the l2 distance between the answers for neighbours; `granularity`, `dimensions` and `on_grid`
-    are as for `Laplace`. Rounding to the grid costs ⌈Δ/g⌉ steps for one number and Δ/g + √d for d numbers. `for_rho`
-    and `for_epsilon` choose sigma.
+    Rounding to the grid costs ⌈Δ/g⌉ steps for one number and Δ/g + √d for d numbers. `for_rho` and `for_epsilon` choose
+    sigma.
 
     Privacy: ρ = Δ²/(2σ²) zero-concentrated, with Δ as it is after rounding. For one number `delta_at` and `epsilon_at`
     are those of the discrete distribution itself. For vectors they follow from ρ: discrete noise looks different in
     different directions, and which shift is the worst is not known.
     Proof: gaussian.md
+
+    Args:
+        sigma: Standard deviation of the noise, in the units of the answer.
+        sensitivity: How far one unit can move the answer, in l2. A coordinate that is not a finite number counts as 0.
+        granularity: Distance between two possible answers. By default 1 for a whole sensitivity and for `on_grid`;
+            otherwise, and for vectors that are rounded, a power of two of at most Δ/(1000·d).
+        dimensions: Length of the vector that is released; None for one number.
+        on_grid: Promise that every answer is a multiple of the granularity already, as counts are. Then rounding costs
+            nothing.
 
     >>> print(Gaussian(sigma=10, sensitivity=1).privacy_loss())
     ρ = 0.005 (add_remove, per person)
@@ -78,7 +86,16 @@ class Gaussian(Mechanism):
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number, **parameters: Any) -> Self:
-        """The smallest sigma (a double) whose loss is at most ρ."""
+        """The smallest sigma (a double) whose loss is at most ρ.
+
+        Args:
+            rho: What one release may cost, as ρ of zero-concentrated privacy.
+            sensitivity: How far one unit can move the answer, in l2.
+            **parameters: Of the constructor: granularity, dimensions, on_grid, relation, unit.
+
+        Returns:
+            The mechanism.
+        """
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
         sigma = float_up(grid * sqrt_up(squared / (2 * checks.positive(rho=rho))))
         return cls(sigma=sigma, sensitivity=sensitivity, **parameters)
@@ -88,6 +105,15 @@ class Gaussian(Mechanism):
         """A sigma as small as it gets (to about 2^-16) that is (ε,δ)-private.
 
         One number: by the exact δ of the discrete distribution. Vectors: by way of ρ.
+
+        Args:
+            epsilon: What one release may cost, as the ε of (ε,δ).
+            delta: The δ of (ε,δ), above 0 and below 1.
+            sensitivity: How far one unit can move the answer, in l2.
+            **parameters: Of the constructor: granularity, dimensions, on_grid, relation, unit.
+
+        Returns:
+            The mechanism.
         """
         target = (checks.positive(epsilon=epsilon), checks.probability(delta=delta))
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
@@ -101,7 +127,20 @@ class Gaussian(Mechanism):
 
     @classmethod
     def solve(cls, *, within: Number, confidence: float = 0.95, simultaneous: bool = False, **parameters: Any) -> Self:
-        """The largest sigma (four digits of 1/sigma) whose error exceeds `within` with probability ≤ 1 − confidence."""
+        """The largest sigma (four digits of 1/sigma) that is off by at most `within`, at this confidence.
+
+        Args:
+            within: The largest error you accept, in the units of the answer.
+            confidence: Probability that the error stays within this.
+            simultaneous: Bound the error of all coordinates together instead of each one alone.
+            **parameters: Of the constructor: sensitivity, granularity, dimensions, on_grid, relation, unit.
+
+        Returns:
+            The mechanism.
+
+        Raises:
+            InvalidParameter: If no sigma reaches this accuracy.
+        """
         inverse = epsilon_for(
             lambda inverse: cls(sigma=1 / inverse, **parameters),
             within=within,
@@ -115,13 +154,27 @@ class Gaussian(Mechanism):
         return ZCDP(self._squared_steps / (2 * self._variance), relation=self.relation, unit=self.unit)
 
     def delta_at(self, epsilon: Number) -> float:
-        """The δ of (ε,δ)-privacy, rounded up."""
+        """The δ of (ε,δ)-privacy, rounded up.
+
+        Args:
+            epsilon: The ε of (ε,δ), 0 or more.
+
+        Returns:
+            The smallest δ that is known to hold.
+        """
         if self._shift is None:
             return self.privacy_loss().delta_at(epsilon)
         return float_up(delta_up(self._variance, self._shift, checks.not_negative(epsilon=epsilon)))
 
     def epsilon_at(self, delta: Number) -> float:
-        """The smallest ε (to about 2^-30 of it) of (ε,δ)-privacy, rounded up."""
+        """The smallest ε (to about 2^-30 of it) of (ε,δ)-privacy, rounded up.
+
+        Args:
+            delta: The δ of (ε,δ), above 0 and below 1.
+
+        Returns:
+            The smallest ε that is known to hold.
+        """
         bound, shift = self.privacy_loss().epsilon_at(delta), self._shift
         if shift is None or not 0 < bound < math.inf:
             return bound
@@ -129,13 +182,23 @@ class Gaussian(Mechanism):
         return _least(lambda epsilon: delta_up(self._variance, shift, Fraction(epsilon)) / target, bound)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The noisy answer: a number for a number, a list for a list, an array for an array."""
+        """The answer plus noise, on the grid.
+
+        Args:
+            data: The exact answer: a number, or a vector of the declared length.
+
+        Returns:
+            A number for a number, a list for a list, an array for an array.
+        """
         return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
         """The half-width of the noise on one coordinate, or on all of them at once (by a union bound).
 
         Accuracy: of the answer on the grid; what the mechanism rounds itself is off by half a granularity more.
+
+        Args:
+            simultaneous: Bound the error of all coordinates together instead of each one alone.
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
@@ -161,6 +224,17 @@ def classical_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> 
 
     Dwork and Roth 2014, Theorem A.1.
 
+    Args:
+        epsilon: The ε of (ε,δ), below 1.
+        delta: The δ of (ε,δ).
+        sensitivity: How far one unit can move the answer, in l2.
+
+    Returns:
+        The standard deviation of the noise.
+
+    Raises:
+        InvalidParameter: If epsilon is 1 or more.
+
     >>> round(classical_sigma(0.5, 1e-6), 3)
     10.598
     """
@@ -176,6 +250,14 @@ def analytic_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> f
     """The smallest sigma for *continuous* Gaussian noise (Balle and Wang 2018). For teaching.
 
     Discrete noise of this sigma has a delta up to three times larger: `Gaussian.for_epsilon` accounts for it.
+
+    Args:
+        epsilon: The ε of (ε,δ).
+        delta: The δ of (ε,δ).
+        sensitivity: How far one unit can move the answer, in l2.
+
+    Returns:
+        The standard deviation of the noise.
 
     >>> round(analytic_sigma(1, 1e-6), 3)
     4.225

@@ -13,7 +13,7 @@ DISTANCE = 0.021
 
 
 def weighted_half_width(variance: float, draws: int, sigma: float, failure: Fraction) -> float:
-    """What |Σ bᵢZᵢ| exceeds with probability at most `failure`: so many Zᵢ of standard deviation σ, of this variance.
+    """A bound that |Σ bᵢZᵢ| exceeds with probability at most `failure`, for a sum of `draws` Zᵢ and a known variance.
 
     With normal tails where σ is large, paying for the rounding; never more than the moments allow.
 

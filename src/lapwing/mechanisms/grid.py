@@ -125,12 +125,12 @@ def _whole_steps(values: NDArray[np.int64], exponent: int) -> NDArray[np.int64]:
 
 
 def saturated(steps: Iterable[int]) -> list[int]:
-    """Steps stuck at the ends of int64."""
+    """Steps cut to the range of int64."""
     return [min(max(step, INT64_MIN), INT64_MAX) for step in steps]
 
 
 def element_steps(value: object, granularity: Fraction) -> int:
-    """One of many numbers as whole grid steps, 0 for whatever is no number."""
+    """One of many numbers as whole grid steps; 0 for anything that is not a finite number."""
     try:
         return to_steps(value, granularity)
     except Exception:  # text, a missing value, a type of the user's own: an error would tell which record it was
@@ -163,7 +163,7 @@ def array_from_steps(steps: NDArray[Any], granularity: Fraction) -> NDArray[Any]
 
 
 def add_saturating(steps: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
-    """Steps plus noise in int64, stuck at its ends instead of wrapping round: post-processing of the exact sum."""
+    """Steps plus noise in int64, cut at its ends instead of wrapping round: post-processing of the exact sum."""
     import numpy as np
 
     if noise.dtype == object:

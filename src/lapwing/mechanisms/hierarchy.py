@@ -1,4 +1,4 @@
-"""Numbers of a whole public tree, noisy and yet adding up: every parent is the sum of its children."""
+"""Noisy numbers for a whole public tree that still add up: every parent is the sum of its children."""
 
 from __future__ import annotations
 
@@ -36,9 +36,16 @@ _HALF = 32
 
 @dataclass(frozen=True, slots=True)
 class TreeEstimate:
-    """What a hierarchy releases: one array of values a level, and the least-squares estimates they were made of."""
+    """What a hierarchy releases: an array of values for each level, and the least-squares estimates behind them.
+
+    >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+    >>> estimate = towns.release([10, 20, 30, 40, 50])
+    >>> len(estimate.levels), len(estimate.leaves), bool(estimate.leaves.sum() == estimate.levels[0][0])
+    (3, 5, True)
+    """
 
     tree: Tree
+    """The tree that the values belong to."""
     levels: tuple[NDArray[Any], ...]
     """Values that add up: whole numbers, or the estimates themselves."""
     estimates: tuple[NDArray[np.float64], ...]
@@ -65,19 +72,25 @@ class TreeEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchy(Mechanism):
-    """Noisy sums of every node of a public tree that agree with each other.
+    """Noisy sums for every node of a public tree that agree with each other.
 
-    Data is one whole number for each leaf, from left to right. Each level gets noise of its own: discrete Laplace noise
-    for an `epsilon`, discrete Gaussian noise for a `rho`. `sensitivity` bounds how far one unit moves the numbers of
-    one level, in l1 for an epsilon and in l2 for a rho: one number for all levels, or one for each. `weights` is
-    what will be read ("levels", "leaves", "nodes" or "ranges"), or a number for each level; a level of weight 0 is
-    not measured, but added up. `integers` asks for whole numbers, `non_negative` for none below 0.
-
-    `invariants` are numbers of nodes, {(level, place): value}, that were published exactly: the answer agrees with
-    them, levels of which all nodes are known cost nothing, and what they tell about people is **not protected**.
+    Each level gets noise of its own: discrete Laplace noise for an `epsilon`, discrete Gaussian noise for a `rho`.
 
     Privacy: the sum over the levels, ε or ρ exactly, because every unit is on every level.
     Proof: hierarchy.md
+
+    Args:
+        tree: What belongs to what, as public knowledge.
+        epsilon: What one release may cost, as pure ε. Give this or `rho`.
+        rho: What one release may cost, as ρ of zero-concentrated privacy. Give this or `epsilon`.
+        sensitivity: How far one unit moves the numbers of one level, in l1 for an epsilon and in l2 for a rho. One
+            number for all levels, or one for each.
+        weights: What will be read, so that it gets the least noise: "levels" (all alike), "leaves", "nodes" or "ranges"
+            of leaves. Or a number for each level; a level of weight 0 is not measured, but added up.
+        integers: Release whole numbers.
+        non_negative: Release no number below 0; only with `integers`.
+        invariants: Numbers of nodes that were published exactly, {(level, place): value}. The answer agrees with them,
+            and levels of which all nodes are known cost nothing. What they tell about people is **not protected**.
 
     >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
     >>> country, regions, cities = towns.release([10, 20, 30, 40, 50]).levels
@@ -148,7 +161,7 @@ class Hierarchy(Mechanism):
         return Gaussian.for_rho(size, sensitivity=sensitivity, dimensions=nodes, **options)
 
     def privacy_loss(self) -> Loss:
-        """The sum of what the levels lose, each from the integers of its own sampler; and what it does not cover."""
+        """The sum of what the levels lose. It names the invariants, which it does not cover."""
         loss = reduce(add, (loss for loss in self.level_losses() if loss is not None))
         return replace(loss, trust=Trust.except_published(*self.published)) if self.invariants else loss
 
@@ -162,13 +175,25 @@ class Hierarchy(Mechanism):
         return self._shares
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> TreeEstimate:
-        """Values of every node, from the exact number of each leaf."""
+        """Values for every node that add up, from the exact number of each leaf.
+
+        Args:
+            data: A whole number for each leaf, from left to right.
+
+        Returns:
+            The values and the estimates of all levels.
+        """
         return self.consistent(self.measure(data, entropy))
 
     def measure(self, data: Any, entropy: Entropy = SYSTEM) -> list[NDArray[np.int64]]:
-        """The noisy numbers of every level, which do not add up: all that is ever read of the data.
+        """The noisy numbers of every level, which do not add up yet. Nothing else is ever read of the data.
 
-        What is not measured is 0, what is known is itself.
+        Args:
+            data: A whole number for each leaf, from left to right.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            An array for each level. What is not measured is 0, and what is known is exact.
         """
         import numpy as np
 
@@ -184,7 +209,14 @@ class Hierarchy(Mechanism):
         return self._known.put_into(noisy)
 
     def consistent(self, noisy: Sequence[NDArray[Any]]) -> TreeEstimate:
-        """What adds up and is nearest to noisy numbers of this mechanism: post-processing."""
+        """The values that add up and are nearest to noisy numbers: post-processing, which costs nothing.
+
+        Args:
+            noisy: What `measure` gave.
+
+        Returns:
+            The values and the estimates of all levels.
+        """
         squares = self.least_squares()
         estimates = squares.estimate(noisy)
         values: list[Any] = estimates
@@ -198,7 +230,7 @@ class Hierarchy(Mechanism):
         return LeastSquares(self.tree, self._known.without_noise(self.level_variances()))
 
     def level_variances(self) -> list[float]:
-        """The variance of the noise of each level, as of continuous noise of that scale, which is a little larger."""
+        """The variance of the noise of each level, computed for continuous noise, which is a little larger."""
         variances = []
         for noise in self._noise:
             if noise is None:
@@ -209,14 +241,31 @@ class Hierarchy(Mechanism):
         return variances
 
     def half_widths(self, confidence: float = 0.95, *, simultaneous: bool = False) -> list[NDArray[np.float64]]:
-        """How far each node's estimate may be off, level by level; with `simultaneous`, all of them at once."""
+        """How far each node's estimate may be off.
+
+        Args:
+            confidence: Probability that the error stays within the bound.
+            simultaneous: Bound the errors of all nodes together instead of each one alone.
+
+        Returns:
+            An array for each level, with a bound for each node.
+        """
         return [
             self.width(variances, confidence, simultaneous=simultaneous)
             for variances in self.least_squares().variances()
         ]
 
     def width(self, variance: Any, confidence: float = 0.95, *, simultaneous: bool = False) -> Any:
-        """How far an estimate of this variance may be off: a node, or a range by `LeastSquares.variance_of`."""
+        """How far an estimate of a given variance may be off, such as a range by `LeastSquares.variance_of`.
+
+        Args:
+            variance: The variance of the estimate, or an array of variances.
+            confidence: Probability that the error stays within the bound.
+            simultaneous: Divide the risk among all nodes of the tree.
+
+        Returns:
+            An array of bounds, of the same shape; 0 where the variance is 0.
+        """
         import numpy as np
 
         failure = 1 - checks.probability(confidence=confidence)
@@ -229,10 +278,18 @@ class Hierarchy(Mechanism):
     def intervals(
         self, estimate: TreeEstimate, confidence: float = 0.95
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Where the exact number of each node lies, level by level: low and high ends.
+        """Confidence intervals for the exact number of each node.
 
-        Around the least-squares estimate, cut to whole numbers and at 0 where these are asked for, and then stretched
-        to the value that is shown, if rounding has moved it outside: a larger interval covers no less.
+        They lie around the least-squares estimate, cut to whole numbers and at 0 where these are asked for. They are
+        then
+        stretched to the value that is shown, if rounding has moved it outside: a larger interval covers no less.
+
+        Args:
+            estimate: What `release` gave.
+            confidence: Probability that an interval covers the exact number.
+
+        Returns:
+            A pair of arrays for each level, the low ends and the high ends.
         """
         import numpy as np
 
@@ -247,7 +304,11 @@ class Hierarchy(Mechanism):
         return ends
 
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
-        """How far the worst node's estimate may be off, or with `simultaneous` the worst of all nodes at once."""
+        """How far the estimate of the worst node may be off.
+
+        Args:
+            simultaneous: Bound the errors of all nodes together instead of each one alone.
+        """
         return max(float(widths.max()) for widths in self.half_widths(confidence, simultaneous=simultaneous))
 
 

@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 class Histogram(Solvable, Mechanism):
     """How many records have each key, or fall into each bin. Every key and bin is public and always answered.
 
-    Give either `keys`, any hashable labels, or increasing `edges`: bin i holds edges[i] ≤ x < edges[i+1], the last one
-    also its upper edge. A record elsewhere (unknown, out of range, missing, not a number) is dropped, or with
-    `everything_else=True` counted under the extra label `Histogram.ELSE`. Labels of bins are pairs (low, high).
-
-    Pre-condition: a unit owns at most `max_rows_per_unit` records.
+    Give either `keys` or `edges`. A record elsewhere (unknown, out of range, missing, not a number) is dropped, or
+    counted
+    under an extra label. Labels of bins are pairs (low, high).
 
     Privacy: pure ε. One record changes one count by 1; under replace it may lower one and raise another.
     Proof: histogram.md
+
+    Args:
+        keys: The labels to count: any hashable values, fixed without looking at the data.
+        edges: Increasing numbers. Bin i holds edges[i] ≤ x < edges[i+1], the last bin also its upper edge.
+        everything_else: Count all other records under the extra label `Histogram.ELSE`.
+        max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
     >>> counts = Histogram(epsilon=1, keys=["yes", "no"]).release(["yes", "no", "yes"])
     >>> list(counts)
@@ -98,15 +102,26 @@ class Histogram(Solvable, Mechanism):
         return keys, ()
 
     def privacy_loss(self) -> PureDP:
-        """Pure, for all counts together."""
+        """Pure ε, for all counts together."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> dict[Any, int]:
-        """Noisy counts of the records by label, in the declared order. They may be negative."""
+        """The noisy counts by label.
+
+        Args:
+            data: The records: a list, an array or a column.
+
+        Returns:
+            A count for every label, in the declared order. Counts may be negative.
+        """
         return dict(zip(self._labels, self._noise.release(self._counts(data), entropy), strict=True))
 
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
-        """How far one count may be off, or with `simultaneous` the worst of all counts (a union bound)."""
+        """How far a count may be off.
+
+        Args:
+            simultaneous: Bound the errors of all counts together (a union bound) instead of each one alone.
+        """
         return self._noise.accuracy(confidence, simultaneous=simultaneous)
 
     @property

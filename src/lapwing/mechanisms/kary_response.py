@@ -38,11 +38,15 @@ _HINT = "Pass released answers, or a mapping from label to count."
 class KaryResponse(Mechanism):
     """Tell the truth with probability `keep`, otherwise name one of the other categories at random.
 
-    `categories` is a list of labels, or a number k for the answers 0 … k − 1. An answer outside the list is replaced by
-    a uniformly random category. `from_epsilon` takes about the largest `keep` that ε allows.
+    An answer outside the categories is replaced by a uniformly random one. `from_epsilon` chooses `keep`.
 
     Privacy: pure ε for the owner of an answer, with no curator to trust.
     Proof: kary_response.md
+
+    Args:
+        categories: The labels, or a number k for the answers 0 … k − 1; at least two.
+        keep: Probability of the truth, above 1/k.
+        relation: Only "replace": that somebody answered is not hidden.
 
     >>> poll = KaryResponse.from_epsilon(2, categories=["bus", "bike", "car"])
     >>> poll.release("bike") in ("bus", "bike", "car")
@@ -68,9 +72,19 @@ class KaryResponse(Mechanism):
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, categories: int | Sequence[Hashable], unit: str = "person") -> Self:
-        """`keep` is about e^ε/(e^ε + k − 1): never more, and with few binary digits.
+        """The poll with about the largest `keep` that ε allows.
 
-        An ε at which lies have practically no chance left (40 + ln k) stands for every larger one.
+        `keep` is about e^ε/(e^ε + k − 1): never more, and with few binary digits. An ε at which lies have practically
+        no chance
+        left (40 + ln k) stands for every larger one.
+
+        Args:
+            epsilon: What one answer may cost its owner, as pure ε.
+            categories: The labels, or how many there are.
+            unit: The word for who is protected.
+
+        Returns:
+            The poll.
         """
         k = len(_labels(categories))
         size = min(checks.positive(epsilon=epsilon), LARGEST_EPSILON + Fraction(7, 10) * k.bit_length())
@@ -87,7 +101,19 @@ class KaryResponse(Mechanism):
         simultaneous: bool = False,
         unit: str = "person",
     ) -> Self:
-        """The smallest ε (four digits) at which a category's share among `n` respondents is off by `within` at most."""
+        """The poll with the smallest ε (four digits) that estimates a category's share within `within`.
+
+        Args:
+            within: The largest error of a share you accept, such as 0.05.
+            n: How many people answer.
+            categories: The labels, or how many there are.
+            confidence: Probability that the error stays within this.
+            simultaneous: Bound the errors of all categories together instead of each one alone.
+            unit: The word for who is protected.
+
+        Returns:
+            The poll.
+        """
         checks.whole(n=n)
         epsilon = epsilon_for(
             lambda epsilon: cls.from_epsilon(epsilon, categories=categories),
@@ -104,11 +130,18 @@ class KaryResponse(Mechanism):
         return (1 - self._keep) / (len(self._labels) - 1)
 
     def privacy_loss(self) -> PureDP:
-        """ln(keep/switch), upwards."""
+        """Pure ε = ln(keep/switch), rounded up."""
         return PureDP(ln_up(self._keep / self.switch), relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The randomized answer: a label for one answer, a list for a list, an array for an array."""
+        """The randomized answer, or answers.
+
+        Args:
+            data: A true answer, or a list or an array of them.
+
+        Returns:
+            A label for one answer, a list for a list, an array for an array.
+        """
         if not is_array(data):
             return self._labels[self._one(self._place(data), entropy)]
         is_list = isinstance(data, (list, tuple, range))
@@ -120,9 +153,20 @@ class KaryResponse(Mechanism):
         return places if self._index is None else _label_array(self._labels)[places]
 
     def estimate(self, answers: Any, *, confidence: float = 0.95, clip: bool = False) -> dict[Any, ShareEstimate]:
-        """The share of every category behind randomized answers, or behind a mapping from label to count.
+        """The share of every category among the true answers, from the randomized ones.
 
         Accuracy: each unbiased; the errors of one category, as in `estimate_share`.
+
+        Args:
+            answers: Randomized answers, or a mapping from label to how many gave it.
+            confidence: Of the intervals.
+            clip: Cut shares and intervals to [0, 1]. That makes them biased.
+
+        Returns:
+            An estimate for each label.
+
+        Raises:
+            InvalidParameter: If an answer is not among the categories.
         """
         if isinstance(answers, Mapping):
             counts = [answers.get(label, 0) for label in self._labels]
@@ -140,9 +184,11 @@ class KaryResponse(Mechanism):
         }
 
     def accuracy(self, confidence: float = 0.95, *, n: int = 1, simultaneous: bool = False) -> float:
-        """How far a category's estimated share among `n` respondents may be off because of the coins (Hoeffding).
+        """How far a category's estimated share may be off because of the coins (Hoeffding).
 
-        With `simultaneous`, for all categories at once (a union bound).
+        Args:
+            n: How many people answer.
+            simultaneous: Bound the errors of all categories together (a union bound) instead of each one alone.
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
@@ -190,9 +236,16 @@ class KaryResponse(Mechanism):
         return self.release_places(true.ravel(), entropy).reshape(true.shape)
 
     def release_places(self, places: NDArray[np.int64], entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
-        """The same for places in the list of categories, −1 for what is none of them: an array of one dimension.
+        """Randomized answers as positions in the list of categories.
 
         With probability k·switch, and for strangers always, a uniform category takes the place of the true one.
+
+        Args:
+            places: The position of each true answer, −1 for one that is not among the categories; one dimension.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The position of each randomized answer.
         """
         import numpy as np
 

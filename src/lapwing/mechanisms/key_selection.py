@@ -1,8 +1,8 @@
 """Which keys may be shown when the keys themselves are secret: the best private test on each key's number of units.
 
-The chances π(n) are the largest that any (ε, δ)-private test can have (Desfontaines, Voss, Gipson, Mandayam 2022):
-π(0) = 0 and π(n+1) = min(e^ε·π(n) + δ, 1 − e^−ε·(1 − π(n) − δ), 1). They are powers of e^ε, so the coins compare a
-lazily drawn uniform with rigorous enclosures.
+The probabilities π(n) are the largest that any (ε, δ)-private test can have (Desfontaines, Voss, Gipson, Mandayam
+2022): π(0) = 0 and π(n+1) = min(e^ε·π(n) + δ, 1 − e^−ε·(1 − π(n) − δ), 1). They are powers of e^ε, so the coins compare
+a lazily drawn uniform with rigorous enclosures.
 """
 
 from __future__ import annotations
@@ -39,15 +39,19 @@ Between = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySelection(Solvable, Mechanism):
-    """The keys that may be shown. `release` takes the number of distinct units of each key and says which ones.
+    """Which keys may be shown, from the number of distinct units of each key.
 
     Publish the keys that are shown, in an order that does not depend on the data, and nothing about the others: not
-    even how many there are. A unit counts for at most `max_groups_per_unit` keys (enforce that first), once for each.
-    A count is rounded to a whole number; one that is no finite number counts as 0. Nothing is shown for 0 units.
+    even how many there are. Nothing is shown for 0 units.
 
     Privacy: (ε, δ), shared by the tests that one unit can change; under replace these are twice as many.
     Accuracy: the number of units from which on a key is shown with the stated confidence.
     Proof: key_selection.md
+
+    Args:
+        delta: The δ of (ε, δ). A key of a single unit is shown with at most this probability.
+        max_groups_per_unit: For how many keys one unit counts at most, once for each. Enforce it before: the mechanism
+            does not check it.
 
     >>> keys = KeySelection(epsilon=1, delta=1e-6)
     >>> keys.release([0, 100, 1000])
@@ -70,7 +74,7 @@ class KeySelection(Solvable, Mechanism):
         self._set(_tests=tests, _curve=Curve.of(epsilon / tests, delta / tests))
 
     def privacy_loss(self) -> ApproxDP:
-        """The sum over the tests that one unit can change."""
+        """(ε, δ): the sum over the tests that one unit can change."""
         epsilon, delta = self._tests * self._curve.epsilon, self._tests * self._curve.delta
         return ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
 
@@ -82,18 +86,37 @@ class KeySelection(Solvable, Mechanism):
         return ZCDP(rho, delta, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> list[bool]:
-        """For each number of units, whether its key is shown."""
+        """Which keys may be shown.
+
+        Args:
+            data: The number of units of each key, rounded to a whole number. One that is not a finite number counts as
+                0.
+
+        Returns:
+            True or False for each key.
+        """
         counts = as_column(data)
         if isinstance(counts, list):
             return self._some([element_steps(count, ONE) for count in counts], entropy)
         return self._many(steps_of_array(counts, ONE).ravel(), entropy)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """The number of units from which on a key is shown with probability at least `confidence`."""
+        """The number of units from which on a key is shown with probability at least `confidence`.
+
+        Returns:
+            The number of units.
+        """
         return float(self._curve.reaches(checks.probability(confidence=confidence)))
 
     def probability(self, units: int) -> float:
-        """How likely a key with this number of units is shown."""
+        """The probability that a key is shown.
+
+        Args:
+            units: How many units the key has.
+
+        Returns:
+            The probability.
+        """
         bits = 2 * WORD_BITS + math.ceil(1 / self._curve.delta).bit_length()
         return float(Fraction(self._curve.chance(checks.whole(minimum=0, units=units))(bits)[1], 1 << bits))
 

@@ -1,4 +1,4 @@
-"""Invariants: nodes of a tree whose numbers were published exactly, and what follows. Nothing protects them."""
+"""Invariants: nodes of a tree whose numbers were published exactly, and what follows. They are not protected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HINT = "Write invariants={(0, 0): 1000} if the root is known to be 1,000."
 
 @dataclass(frozen=True)
 class KnownNodes:
-    """Which nodes are known, by what was published and by adding up."""
+    """The nodes whose numbers are known: those that were published, and those that follow by adding up."""
 
     given: tuple[tuple[tuple[int, int], int], ...]
     masks: tuple[NDArray[np.bool_], ...]
@@ -55,7 +55,7 @@ class KnownNodes:
         return frozenset(level for level, mask in enumerate(self.masks) if mask.all())
 
     def put_into(self, noisy: list[NDArray[Any]]) -> list[NDArray[Any]]:
-        """Noisy numbers, and what is known in its place."""
+        """Noisy numbers in which the known ones are replaced by their exact values."""
         import numpy as np
 
         if not self:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+PER_OCTAVE = 16
+"""Thresholds to choose from, between a number and twice that number."""
+
 
 class Ladder:
     """The grid points between public bounds, as rungs; data are clamped and rounded to them, record by record."""
@@ -65,3 +68,17 @@ def _default(low: Fraction, high: Fraction) -> Fraction:
     if low.denominator == high.denominator == 1 and width >= 100:
         return Fraction(1)
     return Fraction(2) ** (width.numerator.bit_length() - width.denominator.bit_length() - 11)
+
+
+def thresholds(top: int) -> tuple[int, ...]:
+    """Whole numbers up to `top`: all small ones, then sixteen between each number and its double.
+
+    >>> thresholds(40)[-6:]
+    (31, 32, 34, 36, 38, 40)
+    """
+    rungs, octave = list(range(1, min(2 * PER_OCTAVE, top) + 1)), 2 * PER_OCTAVE
+    while octave < top:
+        part = octave // PER_OCTAVE
+        rungs += [octave + place * part for place in range(1, PER_OCTAVE + 1) if octave + place * part < top]
+        octave *= 2
+    return (*rungs, top) if rungs[-1] < top else tuple(rungs)

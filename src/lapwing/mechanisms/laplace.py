@@ -28,16 +28,18 @@ SMALLEST_SCALE = Fraction(1, 512)
 class Laplace(Solvable, Mechanism):
     """Discrete Laplace noise of scale Δ/ε, in whole steps of `granularity`.
 
-    `sensitivity` bounds the l1 distance between the answers for neighbours, a coordinate that is not a finite number
-    counting as 0. Without `dimensions` one number is released; with it, a vector of exactly that length. The mechanism
-    rounds to the grid and pays for it: ⌈Δ/g⌉ + d − 1 steps for d numbers. `on_grid=True` promises that every answer is
-    a multiple of the granularity already (counts, for example), and then nothing is paid.
-
-    The default granularity is 1 for a whole sensitivity and for `on_grid`, otherwise (and for vectors that are
-    rounded) a power of two of at most Δ/(1000·d).
+    The mechanism rounds to the grid and pays for it: with granularity g, d numbers cost ⌈Δ/g⌉ + d − 1 steps.
 
     Privacy: pure ε, exactly; an absurdly large ε is cut to 512 for every step of sensitivity.
     Proof: laplace.md
+
+    Args:
+        sensitivity: How far one unit can move the answer, in l1. A coordinate that is not a finite number counts as 0.
+        granularity: Distance between two possible answers. By default 1 for a whole sensitivity and for `on_grid`;
+            otherwise, and for vectors that are rounded, a power of two of at most Δ/(1000·d).
+        dimensions: Length of the vector that is released; None for one number.
+        on_grid: Promise that every answer is a multiple of the granularity already, as counts are. Then rounding costs
+            nothing.
 
     >>> isinstance(Laplace(epsilon=1, sensitivity=1).release(42), int)
     True
@@ -74,17 +76,27 @@ class Laplace(Solvable, Mechanism):
         self._set(_granularity=grid, _steps=steps, _scale=scale)
 
     def privacy_loss(self) -> PureDP:
-        """Pure: sensitivity in steps over the scale of the noise in steps."""
+        """Pure ε: the sensitivity over the scale of the noise, both in grid steps."""
         return PureDP(self._steps / self._scale, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The noisy answer: a number for a number, a list for a list, an array for an array."""
+        """The answer plus noise, on the grid.
+
+        Args:
+            data: The exact answer: a number, or a vector of the declared length.
+
+        Returns:
+            A number for a number, a list for a list, an array for an array.
+        """
         return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
         """The half-width of the noise on one coordinate, or on all of them at once (by a union bound).
 
         Accuracy: of the answer on the grid; what the mechanism rounds itself is off by half a granularity more.
+
+        Args:
+            simultaneous: Bound the error of all coordinates together instead of each one alone.
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
@@ -101,5 +113,5 @@ class Laplace(Solvable, Mechanism):
 
 
 def l1_steps(distance: Fraction, length: int, *, on_grid: bool) -> int:
-    """How many steps apart, in l1, two answers can be whose distance is `distance` steps before rounding."""
+    """How many steps apart two answers can be after rounding, in l1, if they are `distance` steps apart before."""
     return math.floor(distance) if on_grid else math.ceil(distance) + length - 1

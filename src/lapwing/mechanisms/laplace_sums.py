@@ -17,7 +17,7 @@ _MARGIN = 1e-12  # of the failure: for the rounding of a convolution and what wr
 
 
 def sum_half_width(scale: Fraction, count: int, failure: Fraction) -> float:
-    """What |Z₁ + … + Z_count| exceeds with probability at most `failure`, Zᵢ discrete Laplace of this scale.
+    """A bound that |Z₁ + … + Z_count| exceeds with probability at most `failure`, Zᵢ discrete Laplace of this scale.
 
     Each Z is rounded to the nearest cell of g steps, which moves the sum by at most count·g/2; the sum of cells is
     convolved. For very small failures from 2·e^(count·Λ(s) − s·w), Λ the cumulant function.

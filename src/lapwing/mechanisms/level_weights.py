@@ -1,4 +1,4 @@
-"""Which part of the loss each level of a tree gets, for what people will read: public, decided by the tree alone.
+"""How the loss is divided among the levels of a tree, given what people will read. The tree alone decides it.
 
 The error of a workload is computed for a tree whose nodes all have the average number of children of their level: a
 function of one number a level, which is minimised by trying. Any weights are private; these are only good ones.
@@ -130,7 +130,7 @@ def _range_error(
 
 
 def given_weights(weights: object, tree: Tree, free: frozenset[int]) -> tuple[Fraction, ...]:
-    """Weights that an owner wrote down, one a level, as parts of 1."""
+    """The weights that an owner wrote down, one for each level, scaled to add up to 1."""
     hint = f'Write weights="levels" ({", ".join(WORKLOADS)}), or {tree.levels} numbers of which some may be 0.'
     if isinstance(weights, str) or not isinstance(weights, Sequence) or len(weights) != tree.levels:
         raise InvalidParameter("weights", weights, f"must be a number for each of the {tree.levels} levels", hint)

@@ -14,7 +14,7 @@ _SMALLEST_FAILURE = 1e-250
 
 @lru_cache(maxsize=64)
 def deviations(failure: Fraction, *, concentrated: bool) -> float:
-    """So many standard deviations are exceeded with probability `failure` at most, whatever the mixture is.
+    """How many standard deviations are exceeded with probability at most `failure`, whatever the mixture is.
 
     Gaussian noise: of the normal law. Laplace noise: the largest number among sums of 1, 2, 3, … equal Laplace noises
     and the normal law, which is where they lead to. Mixtures of unequal ones lie between these (a computation, not a

@@ -1,4 +1,4 @@
-"""NOISYMAX: the largest value plus Laplace noise. Private, and a lesson in why global sensitivity is a poor guide."""
+"""The largest value plus Laplace noise (NOISYMAX): private, and a lesson in why global sensitivity is a poor guide."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ class Maximum(Solvable, Mechanism):
 
     One person alone can move the maximum from one bound to the other, so the noise hides the whole range, however many
     people there are: with heights from 0 to 10 feet and ε = 1 the answer is off by 10 feet on average. Prefer a private
-    quantile (`Quantile` at 0.99), whose error shrinks as the data grow. Not to be confused with `NoisyMax`, which names
-    a winner.
+    quantile (`Quantile` at 0.99), whose error shrinks as the data grow. `NoisyMax` is something else: it names a
+    winner.
 
     Records that are not finite numbers are left out; without any record the maximum is the lower bound.
 
     Privacy: pure ε, under either relation, however many records a unit owns.
     Proof: maximum.md
+
+    Args:
+        bounds: The smallest and the largest value, as public knowledge: never read them from the data.
+        granularity: Records are rounded to multiples of this; None for about 2^30 steps between the bounds.
 
     >>> Maximum(epsilon=1, bounds=(0, 10)).accuracy(0.95) > 10
     True
@@ -51,11 +55,18 @@ class Maximum(Solvable, Mechanism):
         self._set(_grid=grid, _noise=noise)
 
     def privacy_loss(self) -> PureDP:
-        """Pure: the width of the bounds over the scale."""
+        """Pure ε: the width of the bounds over the scale of the noise."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
-        """The noisy maximum; it may lie far outside the bounds."""
+        """The noisy maximum.
+
+        Args:
+            data: The records: a list, an array or a column.
+
+        Returns:
+            A number that may lie far outside the bounds, an int on a whole grid and else a float.
+        """
         steps = self._grid.steps(data)
         largest = int(max(steps) if isinstance(steps, list) else steps.max()) if len(steps) else self._grid.bottom  # type: ignore[union-attr]
         return from_steps(self._noise.release(largest, entropy), self._grid.granularity)

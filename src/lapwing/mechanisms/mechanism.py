@@ -1,4 +1,4 @@
-"""What every mechanism is: a frozen value of public parameters with a loss, a release and an accuracy.
+"""What all mechanisms share: a frozen value of public parameters with a loss, a release and an accuracy.
 
 Public fields hold what the user wrote, checked once; exact quantities derived from them sit in private fields. Data and
 entropy are arguments of `release`, never state.
@@ -19,7 +19,13 @@ from lapwing.privacy.neighbours import as_relation, as_unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mechanism(metaclass=Helpful):
-    """The contract. `relation` and `unit` say between which data sets the stated sensitivity was counted."""
+    """What every mechanism has: a privacy loss, a release and an accuracy.
+
+    Args:
+        relation: Which data sets are neighbours. With "add_remove" one of them lacks one unit; with "replace" one
+            unit's data differs, and the number of units is public. State the sensitivity for this relation.
+        unit: The word for who or what is protected, such as "person" or "visit". Every stated loss repeats it.
+    """
 
     relation: Relation = "add_remove"
     unit: str = "person"
@@ -34,15 +40,26 @@ class Mechanism(metaclass=Helpful):
 
     @abstractmethod
     def privacy_loss(self) -> Loss:
-        """What one release costs at most, computed from the integers the sampler uses."""
+        """The most that one release can cost, computed from the integers that the sampler uses."""
 
     @abstractmethod
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The private answer."""
+        """The private answer.
+
+        Args:
+            entropy: Source of randomness; the secure one by default. Others are for tests and are not private.
+        """
 
     @abstractmethod
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far an answer may be off, exceeded with probability at most 1 − confidence."""
+        """How far an answer may be off. No data is read.
+
+        Args:
+            confidence: Probability that the error stays within the bound, above 0 and below 1.
+
+        Returns:
+            The bound on the error, in the units of the answer.
+        """
 
     def _set(self, **derived: object) -> None:
         """Store exact quantities derived from the public fields (only while the value is being made)."""

@@ -1,4 +1,4 @@
-"""How far one more, one less or one other value can move a median, and how many changes it takes until that is much.
+"""How far one changed value can move a median, and how many changes it takes until one can move it far.
 
 The sorted values x_1 … x_n are continued by the lower bound (x_0, x_−1, …) and the upper bound (x_n+1, …); m = ⌈n/2⌉,
 and the median is x_m. A_k = max of x_(i+k+1) − x_i over windows with i ≤ m ≤ i + k + 1. For every pair of

@@ -1,4 +1,4 @@
-"""Report noisy max: add noise to every score, say who won, and nothing else."""
+"""Report noisy max: add noise to every score, name the winner, and release nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FARTHEST = 1 << 62  # from 0: the sum of two numbers nearer than this fits int6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyMax(Selection):
-    """The candidate whose score plus discrete Laplace noise is largest; of equals the first in the list of candidates.
+    """The candidate whose score plus discrete Laplace noise is largest. Of equals, the first in the list wins.
 
     Only the winner is released: its noisy score would cost as much again.
 
@@ -34,7 +34,14 @@ class NoisyMax(Selection):
     """
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The label (or the index) of the winner, from the scores of all."""
+        """The winner, from the scores of all candidates.
+
+        Args:
+            data: The scores, one for each candidate in their order: a list or an array.
+
+        Returns:
+            The label of the winner, or its index if `candidates` is a number.
+        """
         sampler = discrete_laplace_sampler(self._scale.numerator, self._scale.denominator)
         steps = self._score_steps(data)
         if isinstance(steps, list):
@@ -50,7 +57,7 @@ class NoisyMax(Selection):
         return self._label(winner)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the winner's score may lie below the best one, scores as rounded to the grid (a union bound)."""
+        """How far the winner's score may lie below the best one, both as rounded to the grid (a union bound)."""
         failure, unit, others = failure_of(confidence), rate(self._scale), self._count - 1
         return float_up(least(lambda gap: others * _overtakes(gap + 1, unit) <= failure) * self._granularity)
 

@@ -1,4 +1,4 @@
-"""The one-bit one-time pad: perfect secrecy, and the price of it."""
+"""The one-bit one-time pad: perfect secrecy, and what it costs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ class OneTimePad(Mechanism):
     """A bit plus a fair bit that nobody keeps: ε = 0, and nothing can be learnt from the answer.
 
     Differential privacy begins where this ends: an answer that is worth anything costs more than 0. Randomized
-    response with truth probability α = 0 is this mechanism. Whatever is not true (1) counts as 0; arrays bit by bit.
+    response with truth probability α = 0 is this mechanism.
 
     Privacy: pure 0.
     Proof: one_time_pad.md
+
+    Args:
+        relation: Only "replace": that there is a bit is not hidden.
 
     >>> OneTimePad().release(True) in (True, False)
     True
@@ -38,7 +41,14 @@ class OneTimePad(Mechanism):
         return PureDP(0, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The ciphertext. The key is used once and never stored, so nobody can decrypt it."""
+        """The ciphertext. The key is used once and never stored, so nobody can decrypt it.
+
+        Args:
+            data: A bit, or a list or an array of bits. Everything but 1 and True counts as 0.
+
+        Returns:
+            A bool for one bit, a list for a list, an array for an array.
+        """
         return flip_answers(data, Fraction(1, 2), entropy)
 
     def accuracy(self, confidence: float = 0.95) -> float:

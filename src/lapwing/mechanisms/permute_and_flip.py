@@ -21,7 +21,7 @@ from lapwing.noise.laplace import geometric_sampler
 class PermuteAndFlip(Selection):
     """The best choice at a pure ε: never worse than the exponential mechanism, at best with half its expected error.
 
-    Privacy: pure ε; ε²/2-zCDP, where `Exponential` costs ε²/8 and is the better choice.
+    Privacy: pure ε; ε²/2-zCDP. `Exponential` costs ε²/8 and is the better choice under zCDP.
     Proof: permute_and_flip.md
 
     >>> mechanism = PermuteAndFlip(epsilon=1, sensitivity=1, candidates=3, monotone=True)
@@ -30,7 +30,14 @@ class PermuteAndFlip(Selection):
     """
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The label (or the index) of one candidate, from the scores of all."""
+        """One candidate, chosen by the scores of all.
+
+        Args:
+            data: The scores, one for each candidate in their order: a list or an array.
+
+        Returns:
+            The label of the candidate, or its index if `candidates` is a number.
+        """
         gaps = self._gaps(data)
         if isinstance(gaps, list):
             sampler = geometric_sampler(self._scale.numerator, self._scale.denominator)
@@ -45,7 +52,7 @@ class PermuteAndFlip(Selection):
         return self._label(heads[uniform_below(len(heads), entropy=entropy)])
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the released candidate's score may lie below the best one, scores as rounded to the grid.
+        """How far the score of the released candidate may lie below the best one (both as rounded to the grid).
 
         Worst case: one best candidate, the others all at gap a. With x = e^(−a/scale) the chance to miss the best is
         1 − (1 − (1−x)^n)/(n·x).

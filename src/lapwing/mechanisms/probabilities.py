@@ -1,4 +1,4 @@
-"""Probabilities with few binary digits: what a bit is flipped with, and what that costs exactly.
+"""Probabilities with few binary digits, for flipping bits fast, and what they cost exactly.
 
 A coin of b binary digits takes b random words for 64 flips. So a probability that comes from an epsilon is rounded to
 as few digits as keep a thousandth of the epsilon, always towards more privacy; the loss is stated from the result.
@@ -35,7 +35,7 @@ def flip_probability(epsilon: Number, *, others: int | Fraction = 1, name: str =
 
 
 def as_written(number: Fraction) -> int | Fraction:
-    """4, 4.0 and Fraction(4) are one parameter."""
+    """A number as a parameter: 4, 4.0 and Fraction(4) become the same."""
     return int(number) if number.denominator == 1 else number
 
 

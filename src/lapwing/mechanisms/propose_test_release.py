@@ -25,7 +25,14 @@ from lapwing.privacy import ApproxDP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseAfterTest(Solvable, Mechanism):
-    """What the tested releases share: half of ε for a noisy test, half for the answer, None when the test fails."""
+    """What the tested releases share: half of ε for a noisy test, half for the answer, None when the test fails.
+
+    Args:
+        delta: The δ of (ε, δ): the probability that unstable data pass the test.
+        bound: How far one unit may move the answer. The test refuses data for which it may be more.
+        granularity: Distance between two possible answers. None for 1 if the bound is whole, else about a thousandth of
+            it.
+    """
 
     epsilon: Number
     delta: Number
@@ -49,14 +56,21 @@ class ReleaseAfterTest(Solvable, Mechanism):
         """The distance of the data from instability, and the answer in grid steps."""
 
     def privacy_loss(self) -> ApproxDP:
-        """Test and answer add up; δ is the chance that unstable data pass the test."""
+        """(ε, δ): test and answer add up to ε, and δ is the chance that unstable data pass the test."""
         rate = 1 / self._test_scale
         passes = exp_up(-min(self._passing * rate, Fraction(1000))) / (1 + exp_down(-min(rate, Fraction(1000))))
         delta = min(checks.probability(delta=self.delta), passes)
         return ApproxDP(rate + self._steps / self._scale, delta, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float | None:
-        """The noisy answer, or None if the data may be too close to some with a larger sensitivity."""
+        """The noisy answer, or None if the data may be too close to some with a larger sensitivity.
+
+        Args:
+            data: The data, with one entry for each unit.
+
+        Returns:
+            A number, or None if the test fails.
+        """
         distance, answer = self._look(data)
         noise = discrete_laplace(self._scale, entropy=entropy)
         if distance + discrete_laplace(self._test_scale, entropy=entropy) < self._passing:
@@ -67,28 +81,43 @@ class ReleaseAfterTest(Solvable, Mechanism):
         return from_steps(steps, self._granularity)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """Half-width of the noise on the answer, given that there is one (rounding to the grid not counted)."""
+        """The half-width of the noise on the answer, given that there is one (rounding to the grid not counted)."""
         failure = 1 - checks.probability(confidence=confidence)
         return float_up(laplace_half_width(self._scale, failure) * self._granularity)
 
     @property
     def variance(self) -> float:
-        """Variance of the noise on the answer, given that there is one."""
+        """The variance of the noise on the answer, given that there is one."""
         return laplace_variance(self._scale, self._granularity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposeTestRelease(ReleaseAfterTest):
-    """Any function whose local sensitivity is usually at most `bound`, given how far data are from breaking that.
+    """Any function whose local sensitivity is usually at most `bound`: propose, test, release.
 
     You promise two things for every pair of neighbours x, y: `distance(x)` and `distance(y)` differ by at most 1, and
     if `distance(x)` is 1 or more then `function(x)` and `function(y)` differ by at most `bound`. Both hold for the
-    number of changes to the nearest data set whose local sensitivity exceeds the bound. A distance is rounded down; one
-    that is no finite number, is negative, or ends in an exception counts as 0; a value that is no finite number or
-    ends in an exception as 0 too.
+    number of changes to the nearest data set whose local sensitivity exceeds the bound.
 
     Privacy: (ε, δ).
     Proof: propose_test_release.md
+
+    Args:
+        function: The answer for a data set. An exception, or a value that is not a finite number, counts as 0.
+        distance: How far a data set is from instability, rounded down. An exception, a negative value, or one that is
+            not a finite number counts as 0.
+
+    >>> def lead(votes):
+    ...     return abs(2 * sum(votes) - len(votes))
+    >>> majority = ProposeTestRelease(
+    ...     epsilon=1,
+    ...     delta=1e-6,
+    ...     bound=0.01,
+    ...     function=lambda votes: 1 if 2 * sum(votes) > len(votes) else 0,
+    ...     distance=lambda votes: lead(votes) - 1,
+    ... )
+    >>> round(majority.release([True] * 90 + [False] * 10))
+    1
     """
 
     function: Callable[[Any], Any]
@@ -118,6 +147,11 @@ class StableMedian(ReleaseAfterTest):
 
     Privacy: (ε, δ), under either relation.
     Proof: propose_test_release.md
+
+    Args:
+        granularity: Distance between two possible answers. None for 1 between whole bounds at least 100 apart, else for
+            a power of two with one to four thousand steps between the bounds.
+        bounds: The smallest and the largest value, as public knowledge: never read them from the data.
 
     >>> StableMedian(epsilon=2, delta=1e-6, bound=1, bounds=(0, 120)).release([40] * 100) in range(121)
     True

@@ -1,7 +1,7 @@
 """A private quantile on a public grid: the exponential mechanism over ranks.
 
-Between two neighbouring values all grid points have the same rank, so the cost does not depend on the fineness of the
-grid; and only around the answer one has to know where exactly the values are (`quantile_draw`).
+Between two neighbouring values all grid points have the same rank, so a finer grid does not cost more time. Exact
+values are needed only around the answer (`quantile_draw`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,21 @@ LARGEST_DENOMINATOR = 10_000
 class Quantile(Solvable, Mechanism):
     """A grid point whose rank is near the share `q` of the values.
 
-    Values are clamped to the public `bounds` and rounded to the grid; what is not a finite number is left out. `q` is
-    taken as the nearest fraction a/b with b ≤ 10,000. `max_rows_per_unit` is the number of values one unit may have.
-    `release` takes the values; `start` takes counts of them, for data that live elsewhere.
+    Values are clamped to the public `bounds` and rounded to the grid; what is not a finite number is left out.
+    `release`
+    takes the values; `start` takes counts of them, for data that live elsewhere.
 
     Privacy: pure ε; ε²/8-zCDP.
     Accuracy: in ranks, because how far apart ranks are is a secret of the data.
     Proof: quantile.md
+
+    Args:
+        bounds: The smallest and the largest value, as public knowledge: never read them from the data.
+        q: The share of the values that should lie below, from 0 to 1; taken as the nearest fraction a/b with b ≤
+            10,000.
+        granularity: Distance between two possible answers. None for 1 between whole bounds at least 100 apart, else for
+            a power of two with one to four thousand steps between the bounds.
+        max_rows_per_unit: How many values one unit has at most. Enforce it before: the mechanism does not check it.
 
     >>> 0 <= Quantile(epsilon=1, q=0.9, bounds=(0, 120)).release([31, 45, 62, 18]) <= 120
     True
@@ -64,7 +72,7 @@ class Quantile(Solvable, Mechanism):
         return max(a, b - a) if self.relation == "add_remove" else b
 
     def privacy_loss(self) -> PureDP:
-        """Pure, from the scale used for rank distances."""
+        """Pure ε, from the scale used for rank distances."""
         sensitivity = self.max_rows_per_unit * self._rank_sensitivity()
         return PureDP(2 * sensitivity / self._scale, relation=self.relation, unit=self.unit)
 
@@ -73,7 +81,14 @@ class Quantile(Solvable, Mechanism):
         return ZCDP(self.privacy_loss().epsilon ** 2 / 8, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
-        """One point of the grid."""
+        """One point of the grid.
+
+        Args:
+            data: The values: a list, an array or a column.
+
+        Returns:
+            A number within the bounds, an int on a whole grid and else a float.
+        """
         values = CellCounts(data, self._ladder)
         draw = self.start(values.cells(), entropy)
         while (cell := draw.wanted) is not None:
@@ -81,14 +96,26 @@ class Quantile(Solvable, Mechanism):
         return draw.value
 
     def start(self, cells: Iterable[tuple[int, int, int]], entropy: Entropy = SYSTEM) -> QuantileDraw:
-        """A release from counts: cells (first point, number of points, number of values), ascending, in grid steps.
+        """A release from counts, for data that live elsewhere.
 
-        The values were clamped and rounded to the grid before they were counted; cells without values may be left out.
+        The values were clamped and rounded to the grid before they were counted.
+
+        Args:
+            cells: Triples (first point, number of points, number of values), ascending, in grid steps. Cells without
+                values may be left out.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            A draw. While its `wanted` is a cell, `refine` it with finer counts; then read its `value`.
         """
         return QuantileDraw(cells, self._share, self._scale, self._ladder, entropy)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How many ranks the released point may be away from the share q of the values."""
+        """How many ranks the released point may be away from the share q of the values.
+
+        Returns:
+            The bound, as a number of values.
+        """
         gap = exponential_gap(self._ladder.width + 1, self._scale, confidence)
         return float_up(Fraction(gap, self._share.denominator))
 

@@ -37,7 +37,7 @@ class Cell:
 
 
 class QuantileDraw:
-    """One release of a `Quantile`, on its way. Everything but `value` is secret, also what is wanted and how often.
+    """One release of a `Quantile` in progress. All but `value` is secret, even which cells are wanted and how many.
 
     While `wanted` is a cell, count the values in it more finely and tell `refine`; then `value` is there.
 

@@ -1,4 +1,4 @@
-"""Randomized response: everybody answers yes or no with the help of coins, and nobody has to be trusted."""
+"""Randomized response: people answer yes or no with the help of coins, and need to trust nobody."""
 
 from __future__ import annotations
 
@@ -32,16 +32,20 @@ PROBABILITY_BITS = 64
 class RandomizedResponse(Mechanism):
     """Say yes with one probability if the truth is yes, and with a smaller one if it is no.
 
-    Three ways to the same thing:
+    There are three other ways to make it:
     `from_coins(alpha, beta)`: with probability α tell the truth, otherwise say yes with probability β.
     `from_gamma(gamma)`: tell the truth with probability γ, otherwise lie.
     `from_epsilon(epsilon)`: the same, with the largest γ that ε allows.
 
     An answer counts as yes if it equals 1 (or True); everything else, missing answers included, is no.
 
-    Privacy: pure ε for the owner of an answer, with no curator to trust. The relation is replace: that somebody
-    answered is not hidden.
+    Privacy: pure ε for the owner of an answer, with no curator to trust.
     Proof: randomized_response.md
+
+    Args:
+        yes_if_yes: Probability to say yes if the truth is yes.
+        yes_if_no: Probability to say yes if the truth is no; less than `yes_if_yes`.
+        relation: Only "replace": that somebody answered is not hidden.
 
     >>> survey = RandomizedResponse.from_coins(0.5, 0.5)
     >>> print(survey.privacy_loss())
@@ -77,13 +81,33 @@ class RandomizedResponse(Mechanism):
 
     @classmethod
     def from_coins(cls, alpha: Number, beta: Number = Fraction(1, 2), *, unit: str = "person") -> Self:
-        """Tell the truth with probability α, otherwise say yes with probability β (Warner's coins: ½, ½)."""
+        """Tell the truth with probability α, otherwise say yes with probability β (Warner's coins: ½, ½).
+
+        Args:
+            alpha: Probability to tell the truth.
+            beta: Probability to say yes otherwise.
+            unit: The word for who is protected.
+
+        Returns:
+            The survey.
+        """
         truth, yes = checks.probability(alpha=alpha), checks.probability(beta=beta)
         return cls(yes_if_yes=truth + (1 - truth) * yes, yes_if_no=(1 - truth) * yes, unit=unit)
 
     @classmethod
     def from_gamma(cls, gamma: Number, *, unit: str = "person") -> Self:
-        """Tell the truth with probability γ > ½, otherwise lie."""
+        """Tell the truth with probability γ > ½, otherwise lie.
+
+        Args:
+            gamma: Probability of the truth, above 1/2 and below 1.
+            unit: The word for who is protected.
+
+        Returns:
+            The survey.
+
+        Raises:
+            InvalidParameter: If gamma is 1/2 or less.
+        """
         truth = checks.probability(gamma=gamma)
         if not truth > Fraction(1, 2):
             raise InvalidParameter(
@@ -93,12 +117,30 @@ class RandomizedResponse(Mechanism):
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, unit: str = "person") -> Self:
-        """Tell the truth with probability e^ε/(1 + e^ε), rounded down to 64 binary digits; otherwise lie."""
+        """Tell the truth with probability e^ε/(1 + e^ε), rounded down to 64 binary digits; otherwise lie.
+
+        Args:
+            epsilon: What one answer may cost its owner, as pure ε.
+            unit: The word for who is protected.
+
+        Returns:
+            The survey.
+        """
         return cls.from_gamma(keep_probability(epsilon, others=1), unit=unit)
 
     @classmethod
     def solve(cls, *, within: Number, n: int, confidence: float = 0.95, unit: str = "person") -> Self:
-        """The smallest ε (four digits) at which the share of yes among `n` respondents is off by `within` at most."""
+        """The survey with the smallest ε (four digits) that estimates the share of yes within `within`.
+
+        Args:
+            within: The largest error of the share you accept, such as 0.05.
+            n: How many people answer.
+            confidence: Probability that the error stays within this.
+            unit: The word for who is protected.
+
+        Returns:
+            The survey.
+        """
         checks.whole(n=n)
         return cls.from_epsilon(epsilon_for(cls.from_epsilon, within=within, confidence=confidence, n=n), unit=unit)
 
@@ -114,7 +156,7 @@ class RandomizedResponse(Mechanism):
 
     @property
     def gamma(self) -> Fraction:
-        """The probability of the truth in the form with a lie, which exists if yes and no are treated alike."""
+        """The probability of the truth, if yes and no are treated alike. Otherwise it does not exist."""
         if self._if_yes + self._if_no != 1:
             raise InvalidParameter(
                 "beta",
@@ -125,12 +167,19 @@ class RandomizedResponse(Mechanism):
         return self._if_yes
 
     def privacy_loss(self) -> PureDP:
-        """ln of the larger of the two ratios of probabilities, upwards."""
+        """Pure ε: the logarithm of the larger of the two ratios of probabilities, rounded up."""
         ratio = max(self._if_yes / self._if_no, (1 - self._if_no) / (1 - self._if_yes))
         return PureDP(ln_up(ratio), relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
-        """The randomized answer: a bool for one answer, a list or an array for many."""
+        """The randomized answer, or answers.
+
+        Args:
+            data: A true answer (True or 1 for yes), or a list or an array of them.
+
+        Returns:
+            A bool for one answer, a list for a list, an array for an array.
+        """
         if self._if_yes + self._if_no == 1:
             return flip_answers(data, self._if_no, entropy)
         if not is_array(data):
@@ -141,7 +190,16 @@ class RandomizedResponse(Mechanism):
         return _through_bits(data, lambda words, size: self.release_bits(words, size, entropy))
 
     def release_bits(self, words: NDArray[np.uint64], size: int, entropy: Entropy = SYSTEM) -> NDArray[np.uint64]:
-        """`size` answers packed 64 to a word, first answer lowest; spare bits come back as 0."""
+        """Randomized answers, packed 64 to a word.
+
+        Args:
+            words: The true answers as bits, 64 to a word, the first answer lowest.
+            size: How many answers there are.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            As many words. Spare bits are 0.
+        """
         _check_words(words, size)
         if self._if_yes + self._if_no == 1:
             return _flip_bits(words, size, self._if_no, entropy)
@@ -152,9 +210,21 @@ class RandomizedResponse(Mechanism):
     def estimate(
         self, answers: Any, n: int | None = None, *, confidence: float = 0.95, clip: bool = False
     ) -> ShareEstimate:
-        """The share of yes behind randomized answers: the answers themselves, or how many of `n` said yes.
+        """The share of yes among the true answers, from the randomized ones.
 
-        Accuracy: unbiased and, unless it leaves [0, 1], of maximum likelihood; `clip=True` cuts it off there (biased).
+        Accuracy: unbiased and, unless it leaves [0, 1], of maximum likelihood.
+
+        Args:
+            answers: The randomized answers, or how many of them are yes.
+            n: How many people answered, if `answers` is a number.
+            confidence: Of the intervals.
+            clip: Cut the share and the intervals to [0, 1]. That makes them biased.
+
+        Returns:
+            The share, with standard errors and intervals.
+
+        Raises:
+            InvalidParameter: If a number of yes comes without `n`.
         """
         if n is None and not is_array(answers):
             raise InvalidParameter("n", n, "a number of yes needs a number of answers", "Write estimate(450, n=1000).")
@@ -165,10 +235,13 @@ class RandomizedResponse(Mechanism):
         return estimate_share(answers, n, if_yes=self._if_yes, if_no=self._if_no, confidence=confidence, clip=clip)
 
     def accuracy(self, confidence: float = 0.95, *, n: int = 1) -> float:
-        """How far the estimated share of yes among `n` respondents may be off because of the coins.
+        """How far the estimated share of yes may be off because of the coins.
 
         Accuracy: Hoeffding's bound, true for every n and every truth: √(ln(2/failure)/(2n))/α. Above 1 it promises
         nothing.
+
+        Args:
+            n: How many people answer.
         """
         failure = 1 - checks.probability(confidence=confidence)
         return math.sqrt(ln_up(2 / failure) / (2 * checks.whole(n=n))) / float(self.alpha)
@@ -211,7 +284,7 @@ def keep_probability(epsilon: Number, *, others: int) -> Fraction:
 
 
 def refuse_text(answer: object) -> None:
-    """One answer that is text, whatever it says, would be a no: a mistake of the questionnaire, not of the data."""
+    """Refuse one answer that is text. It would count as no: a mistake of the questionnaire, not of the data."""
     if isinstance(answer, (str, bytes)):
         raise InvalidParameter("data", "<text>", "is text, not True or False", "Write release(answer == 'yes').")
 

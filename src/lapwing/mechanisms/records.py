@@ -1,4 +1,4 @@
-"""Records to bounded whole numbers: clamp to public bounds, round to a public grid, sum without error.
+"""From records to bounded whole numbers: clamp to public bounds, round to a public grid, sum without error.
 
 What happens to one record depends on that record alone. Records that are not finite numbers (None, NaN, infinities,
 text) are absent, without a word: an error or a warning would tell about a record. Rounding is monotone, so a clamped
@@ -121,7 +121,7 @@ class BoundedGrid:
 
 
 def as_column(records: Any) -> list[Any] | NDArray[Any]:
-    """Records, one for each entry; a table is refused, because whoever owns a row would own several of its entries."""
+    """Records, one for each entry. A table is refused, because the owner of a row would own several of its entries."""
     if getattr(records, "ndim", 1) > 1:
         raise _table(records)
     return as_records(records)

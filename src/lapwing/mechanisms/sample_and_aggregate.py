@@ -33,15 +33,22 @@ AGGREGATES = ("mean", "median")
 class SampleAndAggregate(Solvable, Mechanism):
     """The private mean (or median) of what `function` says about each of `blocks` disjoint random parts of the data.
 
-    `data` is a list or an array with one entry (row) per unit; a block is a list or an array like it and may be
-    empty. The function must depend on its block alone: no state between calls. An exception, or an output that is not
-    a finite number, counts as the middle of the `bounds`, silently. Time, memory and what the function prints are not
-    protected.
+    Time, memory and what the function prints are not protected.
 
     Privacy: pure ε.
     Accuracy: of the noise around the mean of the blocks' outputs, or in ranks among them for the median; how far
     those are from the function of all data is the function's affair.
     Proof: sample_and_aggregate.md
+
+    Args:
+        function: The answer for one block, which is a list or an array like the data and may be empty. It must depend
+            on its block alone: no state between calls. An exception, or an output that is not a finite number, counts
+            as the middle of the bounds, silently.
+        bounds: The smallest and the largest output, as public knowledge. Outputs are clamped to them.
+        blocks: How many parts there are. More of them mean less noise, and fewer units in each.
+        aggregate: "mean" or "median" of the outputs.
+        granularity: Outputs are rounded to multiples of this. None for 1 between whole bounds at least 100 apart, else
+            for a power of two with one to four thousand steps between the bounds.
 
     >>> spread = SampleAndAggregate(epsilon=1, function=lambda ages: max(ages) - min(ages), bounds=(0, 120), blocks=10)
     >>> 0 <= spread.release(list(range(20, 90))) <= 120
@@ -73,12 +80,19 @@ class SampleAndAggregate(Solvable, Mechanism):
         self._set(bounds=tuple(self.bounds), _ladder=ladder, _scale=scale, _median=median)
 
     def privacy_loss(self) -> PureDP:
-        """Pure: one output may move across the whole range."""
+        """Pure ε, because one unit changes one output, by at most the whole range."""
         epsilon = self._ladder.width / self._scale if self.aggregate == "mean" else self._median.privacy_loss().epsilon
         return PureDP(epsilon, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
-        """A number between the bounds."""
+        """The private mean or median of the outputs.
+
+        Args:
+            data: A list or an array with one entry (row) for each unit.
+
+        Returns:
+            A number within the bounds.
+        """
         outputs = [self._output(block) for block in self._deal(data, entropy)]
         if self.aggregate == "median":
             return self._median.release([output * self._ladder.granularity for output in outputs], entropy)
@@ -130,7 +144,7 @@ class SampleAndAggregate(Solvable, Mechanism):
         return (self._ladder.low + self._ladder.high) // 2 if steps is None else steps
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """Half-width of the noise around the mean of the outputs; for the median, in ranks among the outputs."""
+        """The half-width of the noise around the mean of the outputs; for the median, in ranks among the outputs."""
         if self.aggregate == "median":
             return self._median.accuracy(confidence)
         failure = 1 - checks.probability(confidence=confidence)
@@ -138,7 +152,7 @@ class SampleAndAggregate(Solvable, Mechanism):
 
     @property
     def variance(self) -> float:
-        """Variance of the noise around the mean of the outputs, before clamping; NaN for the median, which has none."""
+        """The variance of the noise around the mean of the outputs, before clamping; NaN for the median."""
         if self.aggregate == "median":
             return math.nan
         return laplace_variance(self._scale, self._ladder.granularity / self.blocks)

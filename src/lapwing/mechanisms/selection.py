@@ -1,6 +1,7 @@
 """What the selection mechanisms share: candidates fixed without the data, scores on a grid, and the factor 2 or 1.
 
-A score becomes whole grid steps (rule for strange values: `grid`); only the distances below the best score matter.
+A score becomes whole grid steps (`grid` says what happens to strange values). Only the distances below the best score
+matter.
 """
 
 from __future__ import annotations
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
 class Selection(Solvable, Mechanism):
     """The candidate with (nearly) the best score. `release` takes the scores, one per candidate, in their order.
 
-    `candidates` is a sequence of labels or just a number; it must not be chosen by looking at the data. `sensitivity`
-    bounds how much one unit changes any score, a score that is not a finite number counting as 0. `monotone` promises
-    that a new unit never lowers a score (or never raises one): true for counts under add_remove, never under replace.
+    Args:
+        sensitivity: How much one unit can change any score. A score that is not a finite number counts as 0.
+        candidates: The labels to choose from, or how many there are. Never choose them by looking at the data.
+        monotone: Promise that a new unit never lowers a score (or never raises one). Counts keep it under add_remove;
+            nothing does under replace. It halves the noise.
+        granularity: Scores are rounded to multiples of this. By default 1 for a whole sensitivity, else about a
+            thousandth of it.
     """
 
     epsilon: Number
@@ -74,7 +79,7 @@ class Selection(Solvable, Mechanism):
         return 1 if self.monotone else 2
 
     def privacy_loss(self) -> PureDP:
-        """Pure, from the scale of the noise in grid steps."""
+        """Pure ε, from the scale of the noise in grid steps."""
         return PureDP(self._factor() * self._steps / self._scale, relation=self.relation, unit=self.unit)
 
     def zcdp_loss(self) -> ZCDP:

@@ -18,6 +18,15 @@ class ShareEstimate:
     About *these respondents* only the coins are random (`population_…`). About the people they were drawn from at
     random, the drawing adds to the error (`sample_…`).
 
+    Attributes:
+        share: The estimated share. It may lie outside [0, 1] unless it was clipped.
+        n: How many answers it is made of.
+        confidence: Of both intervals.
+        population_standard_error: Of the share among these respondents.
+        sample_standard_error: Of the share among the people they were drawn from.
+        population_interval: For the share among these respondents, low and high; by the normal approximation.
+        sample_interval: For the share among the people they were drawn from, low and high; Wilson's.
+
     >>> from lapwing.mechanisms import RandomizedResponse
     >>> estimate = RandomizedResponse.from_coins(0.5, 0.5).estimate(450, n=1000)
     >>> round(estimate.share, 3), isinstance(estimate, ShareEstimate)
@@ -41,7 +50,7 @@ class ShareEstimate:
 def estimate_share(
     yes: int, n: int, *, if_yes: Fraction, if_no: Fraction, confidence: float = 0.95, clip: bool = False
 ) -> ShareEstimate:
-    """The share p behind `yes` of `n` answers, when yes is said with probability if_yes, or if_no < if_yes otherwise.
+    """The share p of true yes behind `yes` of `n` answers, if people say yes with probability if_yes or if_no.
 
     Accuracy: p̂ = (yes/n − if_no)/(if_yes − if_no) is unbiased, and of maximum likelihood where it lies in [0, 1]. Its
     variance is λ(1−λ)/(n·(if_yes − if_no)²) for a random sample, with λ estimated by yes/n, and for fixed respondents

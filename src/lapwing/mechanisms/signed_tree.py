@@ -1,4 +1,4 @@
-"""A tree of sums with noise that may be subtracted: the counter for ledgers of pure epsilon."""
+"""A tree of noisy sums that are added and subtracted: the counter for ledgers of pure epsilon."""
 
 from __future__ import annotations
 
@@ -30,11 +30,15 @@ class SignedTree(Counter):
 
     The number of steps so far is written with digits from −(k−1)/2 to (k−1)/2, k = `arity`, odd; a digit d of level i
     stands for |d| nodes of k^i steps each. Every node has discrete Laplace noise of its own, drawn before the first sum
-    that uses it. Without `arity` the best one for the number of steps is taken. `sensitivity` is in l1 over the `width`
-    numbers of a step.
+    that uses it.
 
     Privacy: pure ε for the whole stream, whatever the next numbers depend on.
     Proof: signed_tree.md
+
+    Args:
+        sensitivity: How far one unit moves the `width` numbers of one step, in l1.
+        epsilon: What the whole stream may cost, as pure ε.
+        arity: How many nodes make one of the next level, an odd number from 3 on; None for the best one.
 
     >>> tree = SignedTree(epsilon=1, steps=1024, sensitivity=1)
     >>> int(tree.privacy_loss().epsilon), tree.branches, round(tree.rms(), 1)
@@ -66,12 +70,32 @@ class SignedTree(Counter):
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
-        """The tree of this ε, for the whole stream."""
+        """The tree of this ε, for the whole stream.
+
+        Args:
+            epsilon: What the whole stream may cost, as pure ε.
+            steps: How many steps the stream has at most.
+            sensitivity: How far one unit moves the numbers of one step, in l1.
+            **parameters: Of the constructor: width, active_steps, separation, arity, relation, unit.
+
+        Returns:
+            The counter.
+        """
         return cls(epsilon=epsilon, steps=steps, sensitivity=sensitivity, **parameters)
 
     @classmethod
     def for_rho(cls, rho: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
-        """The tree of ε = √(2ρ): pure ε is ε²/2 zero-concentrated."""
+        """The tree of ε = √(2ρ), since pure ε is ε²/2 zero-concentrated.
+
+        Args:
+            rho: What the whole stream may cost, as ρ of zero-concentrated privacy.
+            steps: How many steps the stream has at most.
+            sensitivity: How far one unit moves the numbers of one step, in l1.
+            **parameters: Of the constructor: width, active_steps, separation, arity, relation, unit.
+
+        Returns:
+            The counter.
+        """
         size = Fraction(math.isqrt(math.floor(2 * checks.positive(rho=rho) * (1 << 80))), 1 << 40)
         return cls(epsilon=size, steps=steps, sensitivity=sensitivity, **parameters)
 
@@ -81,11 +105,11 @@ class SignedTree(Counter):
         return 2 * self._half + 1
 
     def privacy_loss(self) -> PureDP:
-        """Pure: the nodes that one unit changes, times by how much, over the scale of the noise."""
+        """Pure ε for the whole stream: how much one unit changes all nodes together, over the scale of the noise."""
         return PureDP(self._shift / self._scale, relation=self.relation, unit=self.unit)
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing."""
         self._check(state, 0)
         total = state.secret[0]
         for level, digit in enumerate(digits(state.step, self.branches)):
@@ -95,7 +119,7 @@ class SignedTree(Counter):
         return [float(wrapped(total))] if self.width == 1 else total.astype(float).tolist()
 
     def variance(self, step: int) -> float:
-        """The variance of each sum after so many steps: that of one node, as often as nodes are used."""
+        """The variance of each sum after so many steps: that of one node, times the number of nodes in the sum."""
         return self._nodes(self._step(step)) * self._node_variance()
 
     def window_variance(self, start: int, stop: int) -> float:
@@ -107,7 +131,7 @@ class SignedTree(Counter):
         return math.sqrt(total_nodes(self.steps, self.branches) / self.steps * self._node_variance())
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        """The half-width of the noise on a sum, after one step or after the worst."""
         failure = self._failures(confidence, simultaneous=simultaneous)
         nodes = self._most_nodes() if step is None else self._nodes(self._step(step))
         return sum_half_width(self._scale, nodes, failure)

@@ -25,7 +25,7 @@ _SMALLEST_SCALE = Fraction(1, 32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothMedian(Solvable, Mechanism):
-    """The median plus discrete Laplace noise whose scale follows the values around the median, smoothly enough.
+    """The median plus discrete Laplace noise whose scale follows the values around the median (smooth sensitivity).
 
     Values are clamped to the public `bounds` and rounded to the grid; what is not a finite number is left out. The
     answer is clamped to the bounds.
@@ -33,6 +33,12 @@ class SmoothMedian(Solvable, Mechanism):
     Privacy: (ε, δ), one value per unit, under either relation.
     Accuracy: depends on the data; `accuracy` says what a smooth sensitivity known from elsewhere would give.
     Proof: smooth_median.md
+
+    Args:
+        delta: The δ of (ε, δ). A smaller one means more noise.
+        bounds: The smallest and the largest value, as public knowledge: never read them from the data.
+        granularity: Distance between two possible answers. None for 1 between whole bounds at least 100 apart, else for
+            a power of two with one to four thousand steps between the bounds.
 
     >>> 0 <= SmoothMedian(epsilon=1, delta=1e-6, bounds=(0, 120)).release(range(20, 70)) <= 120
     True
@@ -57,11 +63,18 @@ class SmoothMedian(Solvable, Mechanism):
         drawable(self._scale(Fraction(ladder.width)), granularity=self.granularity)
 
     def privacy_loss(self) -> ApproxDP:
-        """ε for the move of the median and the change of the scale, half each; δ for the tail where the scale shows."""
+        """(ε, δ): half of ε for the move of the median, half for the change of the scale, and δ for the far tail."""
         return ApproxDP(self._epsilon, self._delta, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
-        """One point of the grid."""
+        """The noisy median.
+
+        Args:
+            data: The values, one for each unit: a list, an array or a column.
+
+        Returns:
+            One point of the grid within the bounds.
+        """
         spans = MedianSpans(data, self._ladder)
         smooth = spans.smooth_sensitivity(self._decay, _DECAY_BITS, _WEIGHT_BITS)
         # Not through the cache of samplers: this scale is a secret of the data.
@@ -69,7 +82,12 @@ class SmoothMedian(Solvable, Mechanism):
         return self._ladder.value(spans.median + sampler.draw(entropy))
 
     def accuracy(self, confidence: float = 0.95, smooth_sensitivity: Number | None = None) -> float:
-        """Half-width of the noise for a smooth sensitivity of at most this (public knowledge; by default the range)."""
+        """The half-width of the noise for a given smooth sensitivity.
+
+        Args:
+            smooth_sensitivity: The smooth sensitivity of the data, at most, as public knowledge; None for the width of
+                the bounds.
+        """
         failure, grid = 1 - checks.probability(confidence=confidence), self._ladder.granularity
         whole = self._ladder.width * grid
         smooth = whole if smooth_sensitivity is None else checks.not_negative(smooth_sensitivity=smooth_sensitivity)

@@ -22,7 +22,7 @@ KEPT = 63 / 64
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The memories side by side after some values, and how badly each has foretold them."""
+    """Memories of several lengths after some values, and how badly each has foretold them."""
 
     level: float = 0.0
     """Of the step that was seen last."""
@@ -33,11 +33,11 @@ class Levels:
 
     @property
     def forecast(self) -> float:
-        """Of the next step: the memory that has done best so far."""
+        """The forecast of the next step, by the memory that has done best so far."""
         return self.memories[self._best()]
 
     def following(self, value: float, variance: float) -> Levels:
-        """After one more value; with an infinite variance there is none, and nothing changes."""
+        """The levels after one more value. A value of infinite variance changes nothing."""
         if not math.isfinite(variance):
             return self
         seen, weight = self.seen + 1, 1 / max(variance, 1e-300) if self.seen else 0.0

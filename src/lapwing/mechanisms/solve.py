@@ -1,4 +1,4 @@
-"""Accuracy first: the smallest epsilon whose answers are as accurate as asked."""
+"""From accuracy to epsilon: the smallest epsilon whose answers are as accurate as asked."""
 
 from __future__ import annotations
 
@@ -25,10 +25,23 @@ class HasAccuracy(Protocol):
 def epsilon_for(
     mechanism: Callable[[float], HasAccuracy], *, within: Number, confidence: float = 0.95, **options: Any
 ) -> float:
-    """The smallest epsilon of four significant digits for which `mechanism(epsilon)` errs by `within` at most.
+    """The smallest epsilon (four significant digits) for which `mechanism(epsilon)` is off by at most `within`.
 
-    Bisection on the accuracy that the mechanism itself states, with `options` passed on to its `accuracy`. An epsilon
-    too small to build the mechanism counts as too small. Public parameters only: nothing is spent.
+    It bisects on the accuracy that the mechanism itself states. An epsilon too small to build the mechanism counts as
+    too
+    small. Only public parameters are used, so nothing is spent.
+
+    Args:
+        mechanism: Makes the mechanism from an epsilon.
+        within: The largest error you accept, in the units of the answer.
+        confidence: Probability that the error stays within this.
+        **options: Passed on to `accuracy`, such as `count` or `simultaneous`.
+
+    Returns:
+        The epsilon, between 1e-9 and 9999.
+
+    Raises:
+        InvalidParameter: If no epsilon reaches this accuracy, or if the mechanism refuses another parameter.
 
     >>> from lapwing.mechanisms import Laplace
     >>> epsilon_for(lambda epsilon: Laplace(epsilon=epsilon, sensitivity=1), within=5)
@@ -66,15 +79,28 @@ def _epsilon(index: int) -> float:
 
 
 class Solvable:
-    """For mechanisms made from an epsilon: `solve` finds the one that is accurate enough."""
+    """Mechanisms that are made from an epsilon: `solve` finds the epsilon that is accurate enough.
+
+    Args:
+        epsilon: What one release may cost, as ε above 0. A smaller ε protects more and adds more noise.
+    """
 
     __slots__ = ()
 
     @classmethod
     def solve(cls, *, within: Number, confidence: float = 0.95, **parameters: Any) -> Self:
-        """The mechanism with the smallest epsilon (four digits) that errs by `within` at most, at this confidence.
+        """The mechanism with the smallest epsilon (four digits) that is off by at most `within`, at this confidence.
 
-        Parameters that `accuracy` takes (such as `simultaneous`) go there, the others to the constructor.
+        Args:
+            within: The largest error you accept, in the units of `accuracy`.
+            confidence: Probability that the error stays within this.
+            **parameters: Those that `accuracy` takes (such as `simultaneous`) go there, the others to the constructor.
+
+        Returns:
+            The mechanism.
+
+        Raises:
+            InvalidParameter: If no epsilon reaches this accuracy.
         """
         accuracy: Any = cls.accuracy  # type: ignore[attr-defined]
         options = {name: parameters.pop(name) for name in inspect.signature(accuracy).parameters if name in parameters}

@@ -1,4 +1,4 @@
-"""Many steps of the square-root counter at once: the same whole numbers by levels, the same decoder by chunks.
+"""Many steps of the square-root counter at once: the same numbers as step by step, computed in chunks.
 
 A *chunk* is 2^m steps from a multiple of 2^m on. What the blocks from level m on add is the same for all its steps.
 Below, a level is one array: its places at the start, then pairs of the level below. The decoder solves a chunk with the

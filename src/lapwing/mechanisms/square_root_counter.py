@@ -1,4 +1,4 @@
-"""Counting near the bound: the square root of the prefix sums in whole numbers, on dyadic blocks of the past."""
+"""The continual counter with an error near the lower bound: a factor of the prefix sums in whole numbers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquareRootCounter(Counter):
-    """Noisy sums after every step, with an error that grows like the logarithm of their number.
+    """Noisy sums after every step, with an error that grows only like the logarithm of the number of steps.
 
-    Released is y = Ĉx + z. Ĉ[t, j] is a whole number near 2^bits·binom(2d, d)/4^d, d = t − j, and the same for all j in
-    one block of the past; `bins` says how fine these blocks are. z is discrete Gaussian of standard deviation
-    `sigma`·2^bits. Estimates are what solves Ĉx̂ = y. `sensitivity` is in l2 over the `width` numbers of a step.
+    It releases y = Ĉx + z. Ĉ[t, j] is a whole number near 2^bits·binom(2d, d)/4^d, d = t − j, and the same for all j in
+    one block of the past. z is discrete Gaussian of standard deviation `sigma`·2^bits. The estimates solve Ĉx̂ = y.
+    `for_rho` and `for_epsilon` choose sigma.
 
-    Privacy: ρ for the whole stream, whatever the next numbers depend on. `for_rho` and `for_epsilon` choose sigma.
+    Privacy: ρ for the whole stream, whatever the next numbers depend on.
     Proof: square_root_counter.md
+
+    Args:
+        sensitivity: How far one unit moves the `width` numbers of one step, in l2.
+        sigma: Standard deviation of the noise on every released number, before the scaling by 2^bits.
+        bins: How fine the blocks of the past are: an even number up to 4096. More of them lower the error a little and
+            enlarge the state.
 
     >>> counter = SquareRootCounter.for_rho(0.5, steps=1000, sensitivity=1)
     >>> print(counter.privacy_loss())
@@ -70,28 +76,49 @@ class SquareRootCounter(Counter):
 
     @classmethod
     def for_rho(cls, rho: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
-        """The smallest sigma (a double) whose loss is at most ρ for the whole stream."""
+        """The smallest sigma (a double) whose loss is at most ρ for the whole stream.
+
+        Args:
+            rho: What the whole stream may cost, as ρ of zero-concentrated privacy.
+            steps: How many steps the stream has at most.
+            sensitivity: How far one unit moves the numbers of one step, in l2.
+            **parameters: Of the constructor: width, active_steps, separation, bins, relation, unit.
+
+        Returns:
+            The counter.
+        """
         probe = cls(sigma=1, steps=steps, sensitivity=sensitivity, **parameters)
         sigma = float_up(sqrt_up(probe._squared / (2 * checks.positive(rho=rho))) / (1 << probe._layout.bits))
         return cls(sigma=sigma, steps=steps, sensitivity=sensitivity, **parameters)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, delta: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
-        """The smallest sigma, to five digits, that is (ε,δ)-private by way of ρ."""
+        """The smallest sigma, to five digits, that is (ε,δ)-private by way of ρ.
+
+        Args:
+            epsilon: What the whole stream may cost, as the ε of (ε,δ).
+            delta: The δ of (ε,δ), above 0 and below 1.
+            steps: How many steps the stream has at most.
+            sensitivity: How far one unit moves the numbers of one step, in l2.
+            **parameters: Of the constructor: width, active_steps, separation, bins, relation, unit.
+
+        Returns:
+            The counter.
+        """
         rho = largest_rho(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
         return cls.for_rho(rho, steps=steps, sensitivity=sensitivity, **parameters)
 
     def privacy_loss(self) -> ZCDP:
-        """ρ = (largest l2 shift of the released numbers)²/(2·variance), from the very whole numbers that are used."""
+        """ρ = (largest l2 shift of the released numbers)²/(2·variance), from the whole numbers that are used."""
         return ZCDP(self._squared / (2 * self._variance), relation=self.relation, unit=self.unit)
 
     @property
     def largest_value(self) -> int:
-        """What one number of one step may be at most; larger ones are cut, so that no sum leaves 64 bits."""
+        """The largest number that a step may bring. Larger ones are cut to it, so that no sum leaves 64 bits."""
         return (1 << 62 - self._layout.bits) // self.steps
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing."""
         self._check(state, 0)
         if self.width == 1:
             return [math.fsum(state.public)]
@@ -115,7 +142,7 @@ class SquareRootCounter(Counter):
     def observe_many(
         self, state: CounterState, values: Any, entropy: Entropy = SYSTEM
     ) -> tuple[CounterState, NDArray[np.float64]]:
-        """Several steps at once: the state after them, and the estimates after each, in a row of `width` numbers."""
+        """Several steps at once: the state after them, and the estimates after each."""
         import numpy as np
 
         from lapwing.mechanisms.square_root_batch import batch_of, next_batch
@@ -164,7 +191,7 @@ class SquareRootCounter(Counter):
         return math.sqrt(mean_variance(self._layout) * float_up(self._variance))
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        """The half-width of the noise on a sum, after one step or after the worst."""
         failure = self._failures(confidence, simultaneous=simultaneous)
         variance = float(self.variances().max()) if step is None else self.variance(step)
         return self._half_width(variance, self.steps if step is None else step, failure)

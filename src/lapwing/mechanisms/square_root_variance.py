@@ -1,4 +1,4 @@
-"""How far the estimates of a square-root counter are off, known beforehand: exact variances without the T × T matrix.
+"""The exact variances of the estimates of a square-root counter, computed without its T × T matrix.
 
 The decoder is a linear machine whose registers are the blocks of the layout. A *stretch* of 2^m steps that begins at a
 multiple of 2^m acts in the same way wherever it begins: it reads the blocks below level m, and what all blocks from

@@ -1,10 +1,10 @@
-"""ToPS: totals of bounded numbers that go on, when the bound is far above most numbers (Wang et al. 2021).
+"""ToPS: running totals of bounded numbers, when the bound is far above most numbers (Wang et al. 2021).
 
     threshold    the first steps are spent on a rank: most numbers lie below it
     perturber    from then on numbers are cut off there and counted by a tree over blocks of steps
     smoother     within a block the total goes on as it went before, without noise of its own
 
-Noise in proportion to the declared bound would drown everything; noise in proportion to the threshold does not. What is
+Noise in proportion to the declared bound would hide everything; noise in proportion to the threshold does not. What is
 cut off is lost, and the threshold is chosen so that this costs about as much as the noise.
 """
 
@@ -25,81 +25,43 @@ from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
 from lapwing.mechanisms.additive import wrong_length
-from lapwing.mechanisms.counter import CounterState
 from lapwing.mechanisms.exponential import exponential_gap
 from lapwing.mechanisms.grid import is_array, quotient
-from lapwing.mechanisms.ladder import Ladder
+from lapwing.mechanisms.ladder import Ladder, thresholds
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.quantile import Quantile
 from lapwing.mechanisms.signed_tree import SignedTree
 from lapwing.mechanisms.smoothing import GAINS, Levels, never_falling
 from lapwing.mechanisms.tails import drawable
+from lapwing.mechanisms.tops_state import TopsQuote, TopsState
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
 
-PER_OCTAVE = 16
-"""Thresholds to choose from, between a number and twice that number."""
 _HEAD = struct.Struct("<4s8sQIqQ")
 _MAGIC, _MARK, _LARGEST_SUM = b"LWT1", 8, 1 << 62
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TopsState:
-    """Where a stream stands after `step` steps. **Secret**: it holds exact counts, sums and noise yet to be used.
-
-    A state is observed once. Observing it again, with other data, would release the same step twice.
-    """
-
-    step: int
-    fingerprint: bytes = field(repr=False)
-    rung: int | None = None
-    """Which threshold was chosen; None while the first steps last. Public."""
-    counts: tuple[int, ...] = field(default=(), repr=False)
-    """How many of the first values lie below each threshold and above the one before; all zero afterwards."""
-    block: int = field(default=0, repr=False)
-    """The sum of the block that is not closed yet, in grid steps."""
-    counter: CounterState | None = field(default=None, repr=False)
-    levels: Levels = field(default_factory=Levels, repr=False)
-    """Of what a step brings, smoothed. Public."""
-
-
-@dataclass(frozen=True, slots=True)
-class TopsQuote:
-    """What a stream costs and how accurate it will be, before anything is read."""
-
-    loss: PureDP
-    steps: int
-    first: int
-    rank: float
-    """The share of the first numbers that should lie below the threshold."""
-    block: int
-    half_width: float
-    """Of a total after the worst block, in thresholds."""
-    confidence: float
-    state_bytes: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.loss}, once for {self.steps:,} steps. The first {self.first:,} choose a threshold above "
-            f"{self.rank:.2%} of the numbers and are not answered. Then a total is within {self.half_width:,.1f} "
-            f"thresholds of the sum of what is not cut off, at {100 * self.confidence:g} % confidence, after each "
-            f"block of {self.block:,} steps. State: {self.state_bytes:,} bytes."
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tops(Mechanism):
-    """Totals of numbers between 0 and `bound`, step after step, each number of a step being one event.
+    """Running totals of numbers between 0 and `bound`, step after step. Each number of a step is one event.
 
-    The `first` steps choose the threshold and are not part of any total. `typical_range` is the number of steps that
-    most questions are about (by default a third of all), `values_per_step` about how many numbers a step brings; both
-    only weigh what is cut off against the noise. `block` steps share one noise (by default so many that what happens
-    within a block matters less than the noise).
-
-    Privacy: pure ε for one event, once for the whole stream. An event is one number at one step; somebody with several
+    Privacy: pure ε for one event, once for the whole stream. An event is one number at one step; a person with several
     of them loses ε for each.
     Accuracy: in units of the threshold, which is known after the first steps: `half_width`.
     Proof: tops.md
+
+    Args:
+        epsilon: What the whole stream may cost for one event, as pure ε.
+        bound: The largest possible number, public. Larger ones are cut to it.
+        steps: How many steps the stream has, the first ones included.
+        first: How many steps choose the threshold. They are not part of any total.
+        typical_range: How many steps most questions are about; None for a third of those after the first. It only
+            weighs what is cut off against the noise, and so does `values_per_step`.
+        values_per_step: About how many numbers a step brings.
+        block: How many steps share one noise; None for so many that what happens within a block matters less than the
+            noise.
+        granularity: Numbers are rounded to multiples of this; None for 1 if the bound is whole and at least 100, else
+            for a power of two with one to four thousand steps up to the bound.
 
     >>> stream = Tops(epsilon=1, bound=10_000, steps=5_000, first=1_000)
     >>> print(stream.privacy_loss())
@@ -155,13 +117,20 @@ class Tops(Mechanism):
         return float(self._quantile._share)
 
     def privacy_loss(self) -> PureDP:
-        """An event is either among the first steps or later: the larger of the two losses, not their sum."""
+        """Pure ε: the larger of the two losses, because an event is either among the first steps or later."""
         return max(
             self._quantile.privacy_loss(), self._counter(1).privacy_loss(), key=lambda loss: Fraction(loss.epsilon)
         )
 
     def quote(self, confidence: float = 0.95) -> TopsQuote:
-        """The price and the error in units of the threshold; nothing is read."""
+        """The price, and the error as a multiple of the threshold. Nothing is read.
+
+        Args:
+            confidence: Probability that the error stays within the bound.
+
+        Returns:
+            The quote; print it to read it.
+        """
         fine = 1 << 20  # grid steps in a threshold: so many that the grid does not matter
         width = float_up(Fraction(self._counter(fine).accuracy(confidence)) / fine)
         loss = self.privacy_loss()
@@ -170,11 +139,30 @@ class Tops(Mechanism):
         )
 
     def open(self, entropy: Entropy = SYSTEM) -> TopsState:
-        """The state before the first step."""
+        """The state before the first step.
+
+        Args:
+            entropy: Not used: nothing is drawn yet.
+
+        Returns:
+            The first state.
+        """
         return TopsState(0, self._fingerprint, counts=(0,) * len(self._rungs))
 
     def observe(self, state: TopsState, values: Any, entropy: Entropy = SYSTEM) -> TopsState:
-        """Close one step that brought these numbers (a list, an array, or one number)."""
+        """Close one step. Use every state once.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+            values: The numbers of this step: a list, an array, or one number.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The next state.
+
+        Raises:
+            InvalidParameter: If all `steps` are over.
+        """
         self._check(state)
         if state.step == self.steps:
             raise InvalidParameter("state", "<state>", "is at its last step", "Open a new stream, and pay again.")
@@ -189,7 +177,16 @@ class Tops(Mechanism):
     def observe_many(
         self, state: TopsState, values: Iterable[Any], entropy: Entropy = SYSTEM
     ) -> tuple[TopsState, list[float]]:
-        """Several steps: the state after them, and the total after each; NaN while the first steps last."""
+        """Close several steps: the state after them, and the total after each.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+            values: The numbers of each step, as `observe` takes them.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The next state, and a list of totals; NaN while the first steps last.
+        """
         totals = []
         for step in values.tolist() if hasattr(values, "tolist") else values:
             state = self.observe(state, step, entropy)
@@ -197,17 +194,39 @@ class Tops(Mechanism):
         return state, totals
 
     def threshold(self, state: TopsState) -> float | None:
-        """Where numbers are cut off; None while the first steps last."""
+        """The threshold at which numbers are cut off.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+
+        Returns:
+            The threshold; None while the first steps last.
+        """
         self._check(state)
         return None if state.rung is None else self._number(self._rungs[state.rung])
 
     def estimate(self, state: TopsState) -> float:
-        """The total since the first steps: at the end of the last block, and on from there as it went before."""
+        """The total since the first steps: at the end of the last block, and continued from there as it went before.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+
+        Returns:
+            The total; 0 while the first steps last.
+        """
         self._check(state)
         return self._known(state) + self._open_steps(state) * max(state.levels.forecast, 0.0)
 
     def half_width(self, state: TopsState, confidence: float = 0.95) -> float:
-        """Of the noise on the total at the end of the last block; what was cut off is not in it."""
+        """The half-width of the noise on the total at the end of the last block. What was cut off is not in it.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+            confidence: Probability that the error stays within the bound.
+
+        Returns:
+            The bound on the error; infinite while the first steps last.
+        """
         self._check(state)
         if state.rung is None or state.counter is None or state.counter.step == 0:
             return 0.0 if state.rung is not None else math.inf
@@ -215,11 +234,31 @@ class Tops(Mechanism):
         return float_up(Fraction(counter.accuracy(confidence, step=state.counter.step)) * self._ladder.granularity)
 
     def ends_block(self, step: int) -> bool:
-        """Whether a block ends with so many steps after the first ones: there the error is known."""
+        """Whether a block ends at this step. There the error of the total is known.
+
+        Args:
+            step: The number of steps after the first ones.
+
+        Returns:
+            True if a block ends there.
+        """
         return step % self._block == 0 or step == self.steps - self.first
 
     def range_half_width(self, threshold: Number, start: int, stop: int, confidence: float = 0.95) -> float:
-        """Of the noise on the sum over steps start + 1 … stop after the first ones, cut to whole blocks."""
+        """The half-width of the noise on the sum over a range of steps, cut to whole blocks.
+
+        Args:
+            threshold: Where numbers are cut off, as `threshold` tells it.
+            start: How many steps after the first ones come before the range.
+            stop: The last step of the range, counted after the first ones.
+            confidence: Probability that the error stays within the bound.
+
+        Returns:
+            The bound on the error.
+
+        Raises:
+            InvalidParameter: If no block ends within the range.
+        """
         checks.whole(minimum=0, start=start)
         last = checks.whole(stop=stop) == self.steps - self.first
         blocks = self._blocks() if last else stop // self._block
@@ -232,7 +271,14 @@ class Tops(Mechanism):
         return float_up(Fraction(width) * self._ladder.granularity)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> list[float]:
-        """The whole stream at once: the total after every step but the first ones."""
+        """The whole stream at once: the total after every step but the first ones.
+
+        Args:
+            data: The numbers of each of the `steps` steps, as `observe` takes them.
+
+        Returns:
+            A total for each step after the first ones.
+        """
         rows = data.tolist() if hasattr(data, "tolist") else list(data)
         if len(rows) != self.steps:
             raise wrong_length(self.steps)
@@ -248,7 +294,14 @@ class Tops(Mechanism):
 
     @staticmethod
     def looking_back(totals: Sequence[float]) -> list[float]:
-        """Totals of numbers that are not negative never fall: the nearest such series, when all steps are over."""
+        """The nearest series of totals that never falls, for the time when all steps are over.
+
+        Args:
+            totals: Released totals, in order.
+
+        Returns:
+            As many totals, none below 0 and none below the one before.
+        """
         return never_falling([max(float(total), 0.0) for total in totals])
 
     @property
@@ -258,7 +311,14 @@ class Tops(Mechanism):
         return _HEAD.size + 8 * len(self._rungs) + self._counter(1).state_bytes + levels + _MARK
 
     def state_to_bytes(self, state: TopsState) -> bytes:
-        """The state to store: the same number of bytes at every step."""
+        """The state as bytes, to store in a safe place. Their number is the same at every step.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+
+        Returns:
+            The `state_bytes` bytes to store.
+        """
         self._check(state)
         counter = b"" if state.counter is None else state.counter.to_bytes()
         levels = (state.levels.level, float(state.levels.seen), *state.levels.memories, *state.levels.misses)
@@ -274,7 +334,14 @@ class Tops(Mechanism):
         return body + sha256(body).digest()[:_MARK]
 
     def state_from_bytes(self, data: bytes) -> TopsState:
-        """What `state_to_bytes` wrote; anything else is refused."""
+        """The state that `state_to_bytes` wrote. Anything else is refused.
+
+        Args:
+            data: What `state_to_bytes` wrote.
+
+        Returns:
+            The state.
+        """
         if not isinstance(data, bytes) or len(data) != self.state_bytes or data[:4] != _MAGIC:
             raise _damaged("is not a stored state of this stream")
         if sha256(data[:-_MARK]).digest()[:_MARK] != data[-_MARK:]:
@@ -350,20 +417,6 @@ class Tops(Mechanism):
         checks.of_kind(TopsState, "is not a state of a stream", "Pass what open() or observe() gave.", state=state)
         if getattr(state, "fingerprint", None) != self._fingerprint:
             raise _damaged("belongs to a stream with other parameters")
-
-
-def thresholds(top: int) -> tuple[int, ...]:
-    """Whole numbers up to `top`: all small ones, then sixteen between each number and its double.
-
-    >>> thresholds(40)[-6:]
-    (31, 32, 34, 36, 38, 40)
-    """
-    rungs, octave = list(range(1, min(2 * PER_OCTAVE, top) + 1)), 2 * PER_OCTAVE
-    while octave < top:
-        part = octave // PER_OCTAVE
-        rungs += [octave + place * part for place in range(1, PER_OCTAVE + 1) if octave + place * part < top]
-        octave *= 2
-    return (*rungs, top) if rungs[-1] < top else tuple(rungs)
 
 
 @lru_cache(maxsize=256)

@@ -23,11 +23,11 @@ from lapwing.privacy import PureDP
 class Count(Solvable, Mechanism):
     """How many records there are, or how many are true. A record that is None, NaN, infinite or False does not count.
 
-    Pre-condition: a unit owns at most `max_rows_per_unit` records. A whole number instead of records is taken as the
-    exact count.
-
     Privacy: pure ε, under either relation.
     Proof: totals.md
+
+    Args:
+        max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
     >>> isinstance(Count(epsilon=1).release([True, False, True]), int)
     True
@@ -42,11 +42,18 @@ class Count(Solvable, Mechanism):
         self._set(_noise=_noise(self, checks.positive(epsilon=self.epsilon), 1))
 
     def privacy_loss(self) -> PureDP:
-        """Pure."""
+        """Pure ε, from the integers that the sampler uses."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int:
-        """The noisy count; it may be negative."""
+        """The noisy count.
+
+        Args:
+            data: The records: a list, an array or a column. A whole number instead is taken as the exact count.
+
+        Returns:
+            A whole number, which may be negative.
+        """
         count = number_present(data) if is_array(data) or is_frame(data) else data
         noisy: int = self._noise.release(count, entropy)
         return noisy
@@ -65,12 +72,15 @@ class Count(Solvable, Mechanism):
 class Sum(Solvable, Mechanism):
     """The sum of the records, each clamped to public `bounds`. A record that is not a finite number adds nothing.
 
-    Pre-condition: a unit owns at most `max_rows_per_unit` records. The grid is fine by default (2^30 steps between the
-    bounds); with `granularity=1` sums of whole numbers stay whole.
-
     Privacy: pure ε. Under add_remove a record moves the sum by max(|low|, |high|), under replace by the width of the
     bounds, 0 included because a record may be absent.
     Proof: totals.md
+
+    Args:
+        bounds: The smallest and the largest value, as public knowledge: never read them from the data.
+        granularity: Records are rounded to multiples of this. None for about 2^30 steps between the bounds; with 1,
+            sums of whole numbers stay whole.
+        max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
     >>> isinstance(Sum(epsilon=1, bounds=(0, 120), granularity=1).release([33, 47, 150, None]), int)
     True
@@ -91,11 +101,18 @@ class Sum(Solvable, Mechanism):
         self._set(_grid=grid, _noise=_noise(self, checks.positive(epsilon=self.epsilon), steps))
 
     def privacy_loss(self) -> PureDP:
-        """Pure."""
+        """Pure ε, from the integers that the sampler uses."""
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
-        """The noisy sum: whole on a whole grid, else a float."""
+        """The noisy sum.
+
+        Args:
+            data: The records: a list, an array or a column.
+
+        Returns:
+            An int on a whole grid, else a float.
+        """
         steps = self._grid.steps(data)
         total = exact_sum(steps, max(-self._grid.bottom, self._grid.top))
         return from_steps(self._noise.release(total, entropy), self._grid.granularity)
@@ -118,15 +135,19 @@ class Sum(Solvable, Mechanism):
 class Mean(Solvable, Mechanism):
     """The mean of the records, each clamped to public `bounds`. A record that is not a finite number is left out.
 
-    Half of ε pays for the sum of deviations from the middle of the bounds, half for the count. Under replace the number
-    of records may be public: declare it as `n`; then all of ε pays for the sum, and a record that is not a finite
-    number counts as the middle. The answer lies within the bounds, and is their middle when the noisy count is not
-    positive.
-
-    Pre-condition: a unit owns at most `max_rows_per_unit` records (with `n`: one).
+    Half of ε pays for the sum of deviations from the middle of the bounds, half for the count. If the number of records
+    is
+    public (`n`), all of ε pays for the sum.
 
     Privacy: pure ε.
     Proof: totals.md
+
+    Args:
+        bounds: The smallest and the largest value, as public knowledge: never read them from the data.
+        granularity: Records are rounded to multiples of this; None for about 2^30 steps between the bounds.
+        max_rows_per_unit: How many records one unit owns at most; 1 if `n` is given. Enforce it before.
+        n: The number of records, if it is public, which it can be under replace only. A record that is not a finite
+            number then counts as the middle of the bounds.
 
     >>> 0 <= Mean(epsilon=1, bounds=(0, 120)).release([33, 47, 150, None]) <= 120
     True
@@ -175,12 +196,22 @@ class Mean(Solvable, Mechanism):
             )
 
     def privacy_loss(self) -> PureDP:
-        """Pure: the sum's share and the count's share."""
+        """Pure ε: the sum's share plus the count's share."""
         loss = self._sum_noise.privacy_loss()
         return loss if self._count_noise is None else loss + self._count_noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> float:
-        """The noisy mean, within the bounds."""
+        """The noisy mean.
+
+        Args:
+            data: The records: a list, an array or a column.
+
+        Returns:
+            A number within the bounds; their middle if the noisy count is not positive.
+
+        Raises:
+            InvalidParameter: If there are not `n` records, although `n` was declared.
+        """
         records = as_column(data)
         if self.n is not None and (len(records) if isinstance(records, list) else records.size) != self.n:
             raise InvalidParameter(
@@ -201,12 +232,15 @@ class Mean(Solvable, Mechanism):
         return noisy
 
     def accuracy(self, confidence: float = 0.95, *, count: int = 0) -> float:
-        """How far the noise may move the mean of at least `count` records (a declared, public number).
+        """How far the noise may move the mean.
 
         Accuracy: of the mean of the clamped, rounded records. With public `n` it needs no count. Otherwise sum and
         count are each within their half-widths s and c at half the risk, and then |error| ≤ (s + half-width of the
         bounds · c)/(count − c). Without a count nothing better than the width of the bounds can be promised. Bounds off
         the grid add what rounding moves them outwards.
+
+        Args:
+            count: At least how many records there are, as a public fact.
         """
         failure = 1 - checks.probability(confidence=confidence)
         width = self._grid.high - self._grid.low

@@ -1,7 +1,7 @@
 """A public tree, level by level: what belongs to what, known to everybody and never read from data.
 
-Level 0 holds the roots, usually one. Nodes of a level stand in order, the children of one node side by side, so a tree
-is told by how many children each node has. A node without children is a leaf, on whatever level it stands.
+Level 0 holds the roots, usually one. The nodes of a level stand in order, and the children of one node stand side by
+side. So the number of children of each node describes the whole tree. A node without children is a leaf, on any level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _HINT = "Write Tree([[3], [2, 2, 1]]) for a root with three children, which have
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree(metaclass=Helpful):
-    """Levels of nodes, given by the number of children of each node; the last level has none and is not listed.
+    """A public tree, given by the number of children of each node.
+
+    Args:
+        children: A list for each level but the last: how many children each node has, from left to right.
 
     >>> tree = Tree([[3], [2, 2, 1]])
     >>> tree.sizes, tree.leaves
@@ -63,7 +66,17 @@ class Tree(metaclass=Helpful):
 
     @classmethod
     def even(cls, *fan_outs: int) -> Tree:
-        """A root with so many children, each of which has so many, and so on."""
+        """A tree with one root whose nodes all have the same number of children on each level.
+
+        Args:
+            *fan_outs: How many children a node has, for each level from the root on.
+
+        Returns:
+            The tree.
+
+        Raises:
+            InvalidParameter: If there is no level, or if there are too many nodes.
+        """
         import numpy as np
 
         wide = [checks.whole(fan_outs=fan_out) for fan_out in fan_outs]
@@ -73,7 +86,15 @@ class Tree(metaclass=Helpful):
 
     @classmethod
     def over(cls, leaves: int, fan_out: int = 2) -> Tree:
-        """A tree over so many leaves in a row: of each level, `fan_out` neighbours together make a node of the next."""
+        """A tree over leaves in a row: `fan_out` neighbours of a level make one node of the level above.
+
+        Args:
+            leaves: How many leaves there are, at least 2.
+            fan_out: How many neighbours make a node, at least 2. The last node of a level may have fewer.
+
+        Returns:
+            The tree.
+        """
         import numpy as np
 
         size, wide = checks.whole(leaves=leaves, minimum=2), checks.whole(fan_out=fan_out, minimum=2)
@@ -88,7 +109,19 @@ class Tree(metaclass=Helpful):
 
     @classmethod
     def of_parents(cls, parents: Iterable[Sequence[int]], roots: int = 1) -> Tree:
-        """From the place of each node's parent in the level above, level by level from the second; they never fall."""
+        """A tree from the parent of each node.
+
+        Args:
+            parents: For each level from the second on, the position of each node's parent in the level above. Positions
+                never fall from left to right.
+            roots: How many nodes the first level has.
+
+        Returns:
+            The tree.
+
+        Raises:
+            InvalidParameter: If a position does not exist, or if positions fall.
+        """
         import numpy as np
 
         levels, size = [], checks.whole(roots=roots)
@@ -124,12 +157,12 @@ class Tree(metaclass=Helpful):
 
     @property
     def nodes(self) -> int:
-        """All nodes."""
+        """How many nodes there are."""
         return sum(self.sizes)
 
     @cached_property
     def leaves(self) -> int:
-        """All nodes without children."""
+        """How many nodes have no children."""
         return sum(int((self.counts(level) == 0).sum()) for level in range(self.levels))
 
     @property
@@ -138,12 +171,27 @@ class Tree(metaclass=Helpful):
         return tuple(level for level in range(self.levels) if not self.counts(level).all())
 
     def counts(self, level: int) -> NDArray[np.int64]:
-        """How many children each node of a level has."""
+        """How many children each node of a level has.
+
+        Args:
+            level: The level, 0 for the roots.
+
+        Returns:
+            An array with a number for each node.
+        """
         counts: NDArray[np.int64] = self.children[level]
         return counts
 
     def repeat(self, values: Any, level: int) -> NDArray[Any]:
-        """What nodes of a level have, told to each of their children."""
+        """The values of the nodes of a level, repeated for each of their children.
+
+        Args:
+            values: A value for each node of the level.
+            level: The level of the parents.
+
+        Returns:
+            A value for each node of the next level.
+        """
         import numpy as np
 
         counts = self.counts(level)
@@ -152,7 +200,15 @@ class Tree(metaclass=Helpful):
         return np.repeat(values, counts)
 
     def add(self, values: NDArray[Any], level: int) -> NDArray[Any]:
-        """Sums over the children of each node of a level; 0 for nodes that have none."""
+        """Sums over the children of each node of a level.
+
+        Args:
+            values: A value for each node of the next level.
+            level: The level of the parents.
+
+        Returns:
+            A sum for each node of the level; 0 for nodes without children.
+        """
         import numpy as np
 
         counts = self.counts(level)
@@ -164,17 +220,31 @@ class Tree(metaclass=Helpful):
         return sums
 
     def starts(self, level: int) -> NDArray[np.int64]:
-        """The place, in the next level, of the first child of each node."""
+        """The position, in the next level, of the first child of each node.
+
+        Args:
+            level: The level of the parents.
+
+        Returns:
+            A position for each node of the level.
+        """
         counts = self.counts(level)
         return counts.cumsum() - counts
 
     def is_even(self, level: int) -> bool:
-        """Whether all nodes of a level have the same number of children, and some."""
+        """Whether all nodes of a level have the same number of children, and at least one.
+
+        Args:
+            level: The level, 0 for the roots.
+
+        Returns:
+            True if they have.
+        """
         counts = self.counts(level)
         return bool(counts[0] > 0 and (counts == counts[0]).all())
 
     def leaf_places(self) -> list[NDArray[np.int64]]:
-        """For each level, the place of its nodes' first leaf among all leaves, from left to right."""
+        """For each level, the position of each node's first leaf among all leaves, from left to right."""
         import numpy as np
 
         below = [np.ones(size, np.int64) for size in self.sizes]
@@ -189,7 +259,14 @@ class Tree(metaclass=Helpful):
         return first
 
     def sums(self, leaves: NDArray[Any]) -> list[NDArray[Any]]:
-        """Every node's sum over its leaves, given from left to right; level by level."""
+        """Every node's sum over its leaves.
+
+        Args:
+            leaves: A number for each leaf, from left to right.
+
+        Returns:
+            An array for each level, with a sum for each node.
+        """
         import numpy as np
 
         first = self.leaf_places()
@@ -202,7 +279,14 @@ class Tree(metaclass=Helpful):
         return levels
 
     def leaf_values(self, levels: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """What the leaves have, from left to right, of values by level."""
+        """The values of the leaves, from left to right.
+
+        Args:
+            levels: An array for each level, with a value for each node.
+
+        Returns:
+            A value for each leaf.
+        """
         import numpy as np
 
         values = np.zeros(self.leaves, np.result_type(*levels))

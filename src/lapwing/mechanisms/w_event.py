@@ -1,4 +1,4 @@
-"""Counts for ever, with privacy for any w consecutive steps (w-event privacy; Kellaris et al. 2014).
+"""Counts without an end, private for any w consecutive steps (w-event privacy; Kellaris et al. 2014).
 
 A stream without an end cannot protect a whole life at a fixed price. It can protect whatever one unit does within any
 `window` consecutive steps. The plain way gives every step ε/w. The two adaptive ways repeat their last answer while
@@ -44,11 +44,18 @@ _GRID = Fraction(1)
 
 @dataclass(frozen=True, slots=True)
 class WEventState:
-    """Where a stream stands after `step` steps. All of it follows from what was released: it is public."""
+    """Where a stream stands after `step` steps. All of it follows from what was released, so it is public.
+
+    >>> mechanism = UniformBudget(epsilon=1, window=7)
+    >>> state = mechanism.observe(mechanism.open(), 120)
+    >>> state.step, state.released, mechanism.state_from_bytes(state.to_bytes()) == state
+    (1, True, True)
+    """
 
     parameters: bytes
     """A fingerprint of the mechanism that it belongs to."""
     step: int
+    """How many steps were observed."""
     values: tuple[int, ...]
     """The counts that were last released; zeros before that."""
     since: int = 0
@@ -66,7 +73,7 @@ class WEventState:
         return self.step > 0 and self.since == 0
 
     def to_bytes(self) -> bytes:
-        """The same number of bytes at every step."""
+        """The state as bytes, to store. Their number is the same at every step."""
         head = _HEAD.pack(_MAGIC, self.parameters, self.step, self.since, self.shares, self.allowed)
         body = head + struct.pack(f">{len(self.values)}q{len(self.spent)}I", *self.values, *self.spent)
         return body + hashlib.sha256(body).digest()[:_CHECK]
@@ -74,10 +81,14 @@ class WEventState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WEvent(Mechanism):
-    """What the three mechanisms share: a vector of `width` counts at every step, and a price for any `window` steps.
+    """What the three mechanisms share: a vector of counts at every step, and one price for any `window` steps.
 
-    `sensitivity` bounds the l1 distance by which one unit changes the counts of *one* step; the counts are whole
-    numbers. `steps` is the declared length of the stream, None for a stream without an end.
+    Args:
+        epsilon: The pure ε for what one unit does in any `window` consecutive steps. A longer activity costs more.
+        window: For how many consecutive steps the price holds, at most 65,536.
+        sensitivity: How far one unit moves the counts of *one* step, in l1: a whole number.
+        width: How many counts each step brings.
+        steps: The declared length of the stream; None for a stream without an end.
     """
 
     epsilon: Number
@@ -141,7 +152,19 @@ class WEvent(Mechanism):
         return WEventState(self._parameters, 0, (0,) * self.width, shares=1, spent=(0,) * self._memory())
 
     def observe(self, state: WEventState, values: Any, entropy: Entropy = SYSTEM) -> WEventState:
-        """Close one step with these `width` counts (one number if the width is 1). Use every state once."""
+        """Close one step. Use every state once.
+
+        Args:
+            state: What `open` or the last `observe` gave.
+            values: The `width` counts of this step; one number if the width is 1.
+            entropy: Source of randomness; the secure one by default.
+
+        Returns:
+            The next state.
+
+        Raises:
+            InvalidParameter: If the declared `steps` are over.
+        """
         self._check(state)
         if state.step == self.steps:
             raise InvalidParameter("step", state.step + 1, "comes after the last step", "Open a new stream.")
@@ -166,7 +189,7 @@ class WEvent(Mechanism):
         return state, answers
 
     def estimate(self, state: WEventState) -> list[int]:
-        """The `width` counts of the last step, as far as they were released. They may be negative."""
+        """The counts that were last released, `width` of them. They may be negative."""
         self._check(state)
         return list(state.values)
 
@@ -174,6 +197,13 @@ class WEvent(Mechanism):
         """How far each count of this answer may be off, exceeded with probability at most 1 − confidence.
 
         It is infinite where nothing is known: before the first step, and where there was nothing left to spend.
+
+        Args:
+            state: The state of the answer.
+            confidence: Probability that the error stays within the bound.
+
+        Returns:
+            The bound on the error.
         """
         self._check(state)
         failure = (1 - checks.probability(confidence=confidence)) / 2
@@ -182,13 +212,20 @@ class WEvent(Mechanism):
         return self._repeated_error(state.allowed, failure) if state.allowed else math.inf
 
     def variance(self, state: WEventState) -> float:
-        """Of the noise in each count that was last released; infinite before the first release."""
+        """The variance of the noise in each count that was last released; infinite before the first release."""
         self._check(state)
         never = state.since == state.step
         return math.inf if never else laplace_variance(self._scale(state.shares), _GRID)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> list[Any]:
-        """The whole stream at once: for every step the answer after it, a number if the width is 1."""
+        """The whole stream at once: the answer after every step.
+
+        Args:
+            data: The counts of all steps: numbers if the width is 1, else a row of `width` counts for each step.
+
+        Returns:
+            An answer for each step, a number if the width is 1.
+        """
         listed = as_records(data)
         rows = listed if isinstance(listed, list) else listed.tolist()
         if self.steps is not None and len(rows) != self.steps:
@@ -202,7 +239,17 @@ class WEvent(Mechanism):
         return _HEAD.size + 8 * self.width + 4 * self._memory() + _CHECK
 
     def state_from_bytes(self, data: bytes) -> WEventState:
-        """What `WEventState.to_bytes` wrote; anything else is refused."""
+        """The state that `WEventState.to_bytes` wrote. Anything else is refused.
+
+        Args:
+            data: What `to_bytes` wrote.
+
+        Returns:
+            The state.
+
+        Raises:
+            InvalidParameter: If these bytes are not a state of this mechanism.
+        """
         hint = "Read the bytes that to_bytes wrote, with the parameters of then."
         if not isinstance(data, bytes) or len(data) != self.state_bytes:
             raise InvalidParameter("data", "<bytes>", f"is not a state of {self.state_bytes} bytes", hint)
@@ -254,7 +301,7 @@ class WEvent(Mechanism):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UniformBudget(WEvent):
-    """Every step is released, each with ε/w: the baseline. Fresh noise at every step, and no decisions.
+    """Every step is released with ε/w and fresh noise: the baseline.
 
     Privacy: pure ε for what one unit does in any `window` consecutive steps.
     Proof: w_event.md
@@ -276,7 +323,11 @@ class UniformBudget(WEvent):
         return True
 
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
-        """How far one count of one step may be off, or with `simultaneous` the worst of the `width` counts."""
+        """How far one count of one step may be off.
+
+        Args:
+            simultaneous: Bound the errors of all `width` counts of a step together instead of each one alone.
+        """
         failure = 1 - checks.probability(confidence=confidence)
         return float_up(Fraction(laplace_half_width(self._scale(1), failure / (self.width if simultaneous else 1))))
 
@@ -286,6 +337,10 @@ class _Adaptive(WEvent):
     """Release a step only if it differs from the last answer by more than the noise of a release would.
 
     How much it differs is the sum of the absolute differences, a whole number, with noise of its own.
+
+    Args:
+        decision_share: Part of ε that pays for the decisions whether to release a step, above 0 and below 1. The rest
+            pays for the releases.
     """
 
     decision_share: Number = Fraction(1, 2)
@@ -333,8 +388,7 @@ class _Adaptive(WEvent):
 class BudgetDistribution(_Adaptive):
     """Each release spends half of what the last w − 1 steps have left: best where changes are few or come in bursts.
 
-    Privacy: pure ε for what one unit does in any `window` consecutive steps. `decision_share` of it pays for the
-    decisions whether a step is released, the rest for the releases.
+    Privacy: pure ε for what one unit does in any `window` consecutive steps.
     Accuracy: depends on how the stream moves; `error_bound` tells it for each answer.
     Proof: w_event.md
 
@@ -364,10 +418,9 @@ class BudgetDistribution(_Adaptive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetAbsorption(_Adaptive):
-    """Each release takes up the shares of the steps skipped before it, and as many steps after it give up theirs.
+    """Each release uses the shares of the steps skipped before it too, and as many steps after it give up theirs.
 
-    Privacy: pure ε for what one unit does in any `window` consecutive steps. `decision_share` of it pays for the
-    decisions whether a step is released, the rest for the releases.
+    Privacy: pure ε for what one unit does in any `window` consecutive steps.
     Accuracy: depends on how the stream moves; `error_bound` tells it for each answer, and is infinite for the steps
     that gave up their share.
     Proof: w_event.md

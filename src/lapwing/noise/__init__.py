@@ -60,7 +60,18 @@ def discrete_laplace(scale: Number, size: None = None, entropy: Entropy = SYSTEM
 @overload
 def discrete_laplace(scale: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def discrete_laplace(scale: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """P(X = x) = (1−a)/(1+a) · a^|x| with a = e^(−1/scale), for any rational scale up to 2^60.
+    """Discrete Laplace noise: P(X = x) = (1−a)/(1+a) · a^|x| with a = e^(−1/scale).
+
+    Args:
+        scale: Any rational number above 0, up to 2^60. The standard deviation is about √2 times this.
+        size: How many draws; None for one Python integer.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        One integer, or an array of int64 (of Python integers for scales above 2^55).
+
+    Raises:
+        InvalidParameter: If the scale is not positive or too large.
 
     >>> draws = discrete_laplace(3, 10_000)
     >>> bool(abs(draws.mean()) < 0.5)
@@ -76,7 +87,18 @@ def geometric(scale: Number, size: None = None, entropy: Entropy = SYSTEM) -> in
 @overload
 def geometric(scale: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def geometric(scale: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """P(G ≥ g) = e^(−g/scale) for g = 0, 1, 2, …
+    """Geometric noise from 0 on: P(G ≥ g) = e^(−g/scale) for g = 0, 1, 2, …
+
+    Args:
+        scale: Any rational number above 0, up to 2^60. The mean is about scale − 1/2 for large scales.
+        size: How many draws; None for one Python integer.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        One integer, or an array of int64 (of Python integers for scales above 2^55).
+
+    Raises:
+        InvalidParameter: If the scale is not positive or too large.
 
     >>> geometric(3) >= 0
     True
@@ -91,7 +113,19 @@ def discrete_gaussian(sigma: Number, size: None = None, entropy: Entropy = SYSTE
 @overload
 def discrete_gaussian(sigma: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def discrete_gaussian(sigma: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """P(X = x) proportional to e^(−x²/(2·sigma²)), for any rational sigma up to 2^59.
+    """Discrete Gaussian noise: P(X = x) proportional to e^(−x²/(2·sigma²)).
+
+    Args:
+        sigma: Any rational number above 0, up to 2^59. The standard deviation is at most this, and about this from 1
+            on.
+        size: How many draws; None for one Python integer.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        One integer, or an array of int64 (of Python integers for the largest sigmas).
+
+    Raises:
+        InvalidParameter: If sigma is not positive or too large.
 
     >>> bool(9 < discrete_gaussian(10, 10_000).std() < 11)
     True
@@ -108,6 +142,14 @@ def bernoulli(p: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.boo
 def bernoulli(p: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> bool | NDArray[np.bool_]:
     """True with probability exactly p.
 
+    Args:
+        p: Probability of True, from 0 to 1.
+        size: How many draws; None for one bool.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        One bool, or an array of them.
+
     >>> bool(0.2 < bernoulli(0.25, 10_000).mean() < 0.3)
     True
     """
@@ -120,7 +162,15 @@ def bernoulli(p: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> 
 
 
 def bernoulli_bits(p: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.uint64]:
-    """`size` bits that are one with probability exactly p, packed 64 to a word, first bit lowest; spare bits are 0.
+    """Packed random bits, each of them one with probability exactly p.
+
+    Args:
+        p: Probability of a one, from 0 to 1.
+        size: How many bits.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        Words of 64 bits, first bit lowest. Spare bits of the last word are 0.
 
     >>> bernoulli_bits(0.5, 100).shape
     (2,)
@@ -135,7 +185,15 @@ def bernoulli_exp(x: Number, size: None = None, entropy: Entropy = SYSTEM) -> bo
 @overload
 def bernoulli_exp(x: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]: ...
 def bernoulli_exp(x: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> bool | NDArray[np.bool_]:
-    """True with probability exactly e^−x, for x ≥ 0.
+    """True with probability exactly e^−x.
+
+    Args:
+        x: Any rational number from 0 on.
+        size: How many draws; None for one bool.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        One bool, or an array of them.
 
     >>> bernoulli_exp(0)
     True
@@ -149,7 +207,15 @@ def bernoulli_exp(x: Number, size: int | None = None, entropy: Entropy = SYSTEM)
 
 
 def bernoulli_exp_steps(steps: NDArray[np.int64], unit: Number, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
-    """For each whole number k ≥ 0 in `steps`: true with probability exactly e^(−k·unit).
+    """For each whole number k in `steps`: true with probability exactly e^(−k·unit).
+
+    Args:
+        steps: Whole numbers from 0 on.
+        unit: What one step adds to the exponent: any rational number from 0 on.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        An array of bools, as long as `steps`.
 
     >>> import numpy as np
     >>> bernoulli_exp_steps(np.array([0, 0]), 1).tolist()
@@ -166,6 +232,14 @@ def uniform_below(n: int, size: None = None, entropy: Entropy = SYSTEM) -> int: 
 def uniform_below(n: int, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def uniform_below(n: int, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
     """A uniform integer from 0 to n − 1.
+
+    Args:
+        n: How many integers there are to draw from, at least 1.
+        size: How many draws; None for one Python integer.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        One integer, or an array of them.
 
     >>> uniform_below(6) in range(6)
     True
@@ -186,7 +260,18 @@ def choice(weights: Sequence[Number], size: None = None, entropy: Entropy = SYST
 @overload
 def choice(weights: Sequence[Number], size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def choice(weights: Sequence[Number], size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """An index with probability exactly proportional to its weight (rational, not negative, not all zero).
+    """An index, drawn with probability exactly proportional to its weight.
+
+    Args:
+        weights: A rational number for each index. None may be negative, and one at least must be positive.
+        size: How many draws, each from all indices; None for one Python integer.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        One index, or an array of them.
+
+    Raises:
+        InvalidParameter: If there are no weights, if all are zero, or if one is negative.
 
     >>> choice([0, 1, 0])
     1
@@ -207,6 +292,13 @@ def choice(weights: Sequence[Number], size: int | None = None, entropy: Entropy 
 
 def permutation(n: int, entropy: Entropy = SYSTEM) -> NDArray[np.intp]:
     """A uniformly random order of 0 … n − 1.
+
+    Args:
+        n: How many numbers to put in order; 0 gives an empty array.
+        entropy: Source of randomness; the secure one by default.
+
+    Returns:
+        An array that holds each number once.
 
     >>> sorted(permutation(4).tolist())
     [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""The same draws by the million: guide tables and vectorised filters over the thresholds of `inversion`.
+"""Many draws at once, by numpy: guide tables and vectorised filters over the thresholds of `inversion`.
 
 The first 16 bits of a uniform index 65,536 cells. A cell without a threshold is the answer; a cell with one draws the
 remaining 48 bits and searches the thresholds; a word that equals a threshold goes to the scalar code, which draws on.

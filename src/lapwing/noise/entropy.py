@@ -1,8 +1,8 @@
 """Where randomness comes from: an AES-256-CTR keystream keyed by the operating system, and a reproducible stand-in.
 
 Privacy: every guarantee of this library is computational, because the keystream is (docs/threat-model.md).
-A keystream belongs to one thread of one process. A fork drops it, and so does every 64 MiB; nothing drawn before a
-fork is ever used after it.
+A keystream belongs to one thread of one process. It is dropped after a fork, and a new key is made every 64 MiB.
+Nothing drawn before a fork is ever used after it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _forks = 0
 
 
 def process() -> tuple[int, int]:
-    """Which process this is. The id alone would not do: ids are used again, and every container has a number 1."""
+    """Which process this is: its id, and how many forks led to it. An id alone is not enough: ids are used again."""
     return os.getpid(), _forks
 
 
@@ -57,14 +57,33 @@ class Entropy(ABC):
 
     @abstractmethod
     def bits(self, count: int) -> int:
-        """`count` uniform bits as an integer."""
+        """So many uniform bits as an integer.
+
+        Args:
+            count: How many bits.
+
+        Returns:
+            An integer from 0 to 2^count − 1.
+        """
 
     @abstractmethod
     def fill(self, target: memoryview) -> None:
-        """Overwrite a writable block of bytes with uniform bytes."""
+        """Overwrite a block of bytes with uniform bytes.
+
+        Args:
+            target: A writable block of bytes.
+        """
 
     def words(self, count: int, dtype: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
-        """An array of uniform unsigned words."""
+        """An array of uniform unsigned words.
+
+        Args:
+            count: How many words.
+            dtype: Their type, such as `numpy.uint64`.
+
+        Returns:
+            An array of that type and length.
+        """
         import numpy as np
 
         array = np.empty(count, dtype=np.dtype(dtype).newbyteorder("<"))
@@ -118,7 +137,7 @@ class _Keystream:
 
 
 class System(Entropy):
-    """The default: secure, thread-safe, fork-safe.
+    """The default source: secure, thread-safe and fork-safe.
 
     Each thread owns a keystream. It is dropped in the child of a fork, both by the fork hook and by comparing the
     process id at every draw (a hook does not run for a bare clone system call).
@@ -166,10 +185,13 @@ class System(Entropy):
 
 
 class Reproducible(Entropy):
-    """The same bits for the same seed, everywhere: for tests, teaching and experiments. **Not private.**
+    """The same bits for the same seed, on every platform: for tests, teaching and experiments. **Not private.**
 
-    The stream is SHAKE-128(seed ‖ block number) in blocks of 64 KiB, so a golden vector holds on every platform, with
-    or without the `cryptography` package.
+    The stream is SHAKE-128(seed ‖ block number) in blocks of 64 KiB. So it is the same with and without the
+    `cryptography` package.
+
+    Args:
+        seed: A whole number from 0 on, or bytes. Whoever knows it can subtract the noise.
 
     >>> Reproducible(7).bits(64) == Reproducible(7).bits(64)
     True
@@ -219,6 +241,10 @@ class Reproducible(Entropy):
 class Recorded(Entropy):
     """Bits written down in advance, for tests that need one particular draw. **Not private.**
 
+    Args:
+        words: The bits, as whole numbers of `word_bits` bits each, highest bit first.
+        word_bits: How many bits each word stands for.
+
     >>> Recorded([5], word_bits=8).bits(8)
     5
     """
@@ -232,6 +258,11 @@ class Recorded(Entropy):
             self._value = self._value << word_bits | word
 
     def bits(self, count: int) -> int:
+        """The next bits of the record, as an integer.
+
+        Raises:
+            InvalidParameter: If fewer bits than that are left.
+        """
         if count > self._left:
             raise InvalidParameter(
                 "words", self._left, f"only so many bits left, {count} were drawn", "Record more words."

@@ -1,4 +1,4 @@
-"""Exact sampling by inversion: a uniform number whose bits are drawn as they matter, compared with rigorous thresholds.
+"""Exact sampling by inversion: compare a uniform number with rigorous thresholds, drawing its bits only as needed.
 
 For a distribution with CDF F keep T_j = floor(2^64·F(j)). The first 64 bits W of a uniform U decide almost always: W
 < T_j means U < F(j), W > T_j means U > F(j). Only W = T_j is undecided; then more bits are drawn and compared with a
@@ -35,11 +35,11 @@ class Law(Protocol):
         """F(index), the probability of an index of at most this."""
 
     def enclosures(self, bits: int) -> Iterator[Enclosure]:
-        """Enclosures of F(0), F(1), … at `bits`: what `cdf` says, cheaper in a row."""
+        """Enclosures of F(0), F(1), … at `bits`: the same as `cdf`, and faster for many in a row."""
 
 
 class LazyUniform:
-    """U uniform in [0, 1), of which only the bits that were needed exist."""
+    """A uniform number U in [0, 1) whose bits are drawn only when they are needed."""
 
     __slots__ = ("_bits", "_entropy", "_step", "_value")
 

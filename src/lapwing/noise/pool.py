@@ -1,8 +1,8 @@
 """Noise drawn ahead of time, so that the time of a release does not tell about its noise.
 
-How long an exact draw takes depends on what is drawn. Whoever answers over a network takes from a pool that was
-filled before the question came. The pool belongs to one process: a fork empties it, and a draw leaves the pool before
-it is handed out.
+How long an exact draw takes depends on what is drawn. A server that answers over a network therefore takes draws from
+a pool, which it filled before the question came. The pool belongs to one process: a fork empties it, and a draw leaves
+the pool before it is handed out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ T = TypeVar("T")
 
 
 class Pool(Generic[T]):
-    """A stock of draws.
+    """A stock of draws, made before they are needed.
+
+    Args:
+        draw: Makes one draw; called without arguments.
+        size: How many draws a full pool holds.
 
     >>> from lapwing import noise
     >>> pool = Pool(lambda: noise.discrete_laplace(10), size=100)
@@ -44,7 +48,7 @@ class Pool(Generic[T]):
             self._stock.append(self._draw())
 
     def take(self) -> T:
-        """One draw, removed from the pool first. An empty pool is filled up, whole."""
+        """One draw, removed from the pool first. An empty pool is filled up to its size."""
         if self._process != process():
             self.fill()
         while True:
