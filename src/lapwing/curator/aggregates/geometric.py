@@ -150,6 +150,15 @@ def _made(operator: str, left: Expression, right: Expression) -> Expression:
 def geometric_mean(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> GeometricMean:
     """The geometric mean of a column that is clamped to its public bounds, which must be above 0.
 
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
     >>> 10 < patients.agg(lw.geometric_mean("cost", bounds=(1, 2000))).release(epsilon=1).value < 1000
     True
     """

@@ -46,6 +46,12 @@ class Expectation:
 class Quote(quotes.Quote):
     """The price of a question.
 
+    Attributes:
+        question: What is asked, in words.
+        expected: How far each output may be off.
+        confidence: The probability that an output is within its expected error.
+        notes: What a reader must know: which rows count, what is left out.
+
     >>> quote = patients.agg(lw.count(), lw.mean("age")).quote(epsilon=1, count=3000)
     >>> [line.output for line in quote.expected]
     ['count', 'mean_age']
