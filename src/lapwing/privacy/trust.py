@@ -52,7 +52,13 @@ class Trust(metaclass=Helpful):
 
     @classmethod
     def except_published(cls, *what: str) -> Trust:
-        """Against everybody, but not of what was published exactly.
+        """A guarantee against everybody, except for numbers that were published exactly.
+
+        Args:
+            what: What was published, each in a few words.
+
+        Returns:
+            The trust of a loss that does not protect these numbers.
 
         >>> Trust.except_published("count of total").brief
         'not protected: count of total'
@@ -93,7 +99,14 @@ class Trust(metaclass=Helpful):
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Trust:
-        """What `to_dict` wrote."""
+        """The trust that `to_dict` wrote.
+
+        Args:
+            record: The plain data.
+
+        Returns:
+            The same trust.
+        """
         return Trust(**record)
 
 
