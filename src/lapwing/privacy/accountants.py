@@ -120,7 +120,10 @@ class PLD(Loss):
         assign(self, events=tuple(ordered))
 
     def for_group(self, size: int) -> PLD:
-        """Each event for the group: neighbours at distance k are neighbours of a coarser relation."""
+        """The distribution for a group: each event with the loss or the sensitivity of the group.
+
+        Proof: neighbours at distance k are neighbours of a coarser relation.
+        """
         k = checks.whole(size=size)
         return self._like((event.for_group(k), count) for event, count in self.events)
 

@@ -206,7 +206,7 @@ class Composition:
 
     @property
     def best(self) -> PureDP | ApproxDP:
-        """The bound with the smallest epsilon; a thousandth is no reason to accept a delta or a harder theorem."""
+        """The bound with the smallest epsilon. Of those within a thousandth of it, the one with the smallest delta."""
         least = min(loss.epsilon for loss in self.bounds.values())
         close = [loss for loss in self.bounds.values() if loss.epsilon <= least * Fraction(1001, 1000)]
         return min(close, key=lambda loss: getattr(loss, "delta", bounds.ZERO))

@@ -120,7 +120,7 @@ class Ledger:
 
     @property
     def store(self) -> Store:
-        """Where it is."""
+        """The file or the database that it is in."""
         return self._store
 
     def __eq__(self, other: object) -> bool:
@@ -483,14 +483,14 @@ class Ledger:
             return left(row, the_row(database, dataset, row["unit"], EVERYBODY))
 
     def history(self, dataset: str, unit: str | None = None) -> list[PastCharge]:
-        """Every charge to a data set, oldest first, by whomever.
+        """Every charge to a data set, oldest first.
 
         Args:
             dataset: The name of the data set.
             unit: The unit of protection, where the data set has allowances for several.
 
         Returns:
-            The charges. The total of the last one is `ledger.spent(dataset)`.
+            The charges of all analysts. The total of the last one is `ledger.spent(dataset)`.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP

@@ -1,7 +1,7 @@
-"""What an aggregate owns.
+"""The base class of aggregates: what each of them defines.
 
-An aggregate is a frozen value that names columns. Bound to the rows of a plan it says which integers the engine must
-return (`Statistic`) or what is picked (`Pick`), which is what it pays for; and once these are noisy, what to make of
+An aggregate is a frozen value that names columns. Bound to the rows of a plan, it says which integers the engine must
+return (`Statistic`) or what is picked (`Pick`). That is what it pays for. Once these are noisy, it makes a value of
 them. Its class knows its name in answers and saved questions, its words, and how SQL writes it.
 """
 

@@ -1,4 +1,4 @@
-"""Tables that were opened: where they live, whom they are about, who keeps count; and several in one question."""
+"""Opened tables: where they are stored, whom they are about, which ledger is charged; and several in one question."""
 
 from __future__ import annotations
 

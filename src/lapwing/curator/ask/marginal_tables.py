@@ -1,4 +1,4 @@
-"""What a release of marginals hands back: tables that agree, each an answer of its own."""
+"""The answer to a question for marginals: tables that agree, each an answer of its own."""
 
 from __future__ import annotations
 

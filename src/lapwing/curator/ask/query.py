@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Query(Question):
-    """A question about groups of rows.
+    """A question about groups of rows, ready to be quoted and released.
 
     Privacy: what the releaser of its tables states; of tables of `lw.open`, add_remove of one unit. Proof: curator.md
 

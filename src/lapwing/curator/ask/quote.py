@@ -44,7 +44,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Quote(quotes.Quote):
-    """The price of a question.
+    """The price of a question, and how accurate its answer would be.
 
     Attributes:
         question: What is asked, in words.

@@ -139,7 +139,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """What one release says.
+    """What one release says: values with their intervals, what they cost, and how they were computed.
 
     Attributes:
         columns: The keys and the values, each with its intervals and notes.
@@ -190,7 +190,7 @@ class Answer:
 
     @property
     def value(self) -> int | float | None:
-        """The one value, of an answer that has one."""
+        """The value of an answer that has only one."""
         values = [column for column in self.columns if not column.is_key]
         if len(values) == 1 and len(self.table) == 1:
             value: int | float | None = values[0].values[0]
@@ -199,7 +199,7 @@ class Answer:
         raise InvalidCall("answer.value", why, "Use answer.table, which has rows and columns.")
 
     def explain(self) -> Explanation:
-        """The guarantee and every column in words, and the same as data.
+        """The guarantee and every column in words, and as data.
 
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> answer.explain().data["guarantee"]["epsilon"]
@@ -301,7 +301,7 @@ class Answer:
         return trees.text(self, column, checks.whole(most=most))
 
     def leaves(self) -> Table:
-        """Of an answer of levels, the rows that are not divided further, with the `code` of each.
+        """The rows of an answer of levels that are not divided further, with the `code` of each.
 
         >>> answer = patients.release_hierarchy(["region", "smoker"], lw.count(), epsilon=1)
         >>> len(answer.leaves())
@@ -363,9 +363,10 @@ class Answer:
         return Answer(**{**parts, "columns": tuple(Column(**column) for column in parts["columns"])})
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Lists by name: the keys, the values, and after each value its `…_low` and `…_high`, the ends of the noise.
+        """The columns as lists by name: the keys, the values, and after each value the ends of its interval.
 
-        Where a column has a confidence interval as well, its ends are `…_population_low` and `…_population_high`.
+        The ends are called `…_low` and `…_high`. Where a column also has an interval for the population, its ends are
+        `…_population_low` and `…_population_high`.
 
         >>> list(patients.agg(lw.count()).release(epsilon=0.5).to_dict())
         ['count', 'count_low', 'count_high']

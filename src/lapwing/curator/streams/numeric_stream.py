@@ -38,7 +38,7 @@ class NumericTotal:
         step: The last step that is summed.
         threshold: Larger numbers count as this one. None while it is still to be chosen.
 
-    >>> print(lw.curator.NumericTotal(step=600, total=1234.5, half_width=60.0, threshold=45.0))
+    >>> print(lw.NumericTotal(step=600, total=1234.5, half_width=60.0, threshold=45.0))
     step 600: 1,234.5 ± 60 at 95 % confidence, numbers cut off at 45
     """
 
@@ -65,7 +65,7 @@ class NumericStream:
         mechanism: The mechanism (ToPS), with its public parameters.
 
     >>> import tempfile
-    >>> delays = lw.mechanisms.Tops(epsilon=1, bound=600, steps=400, first=200)
+    >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
     >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
     >>> for minute in range(300):
     ...     total = stream.observe([minute % 30])
@@ -246,7 +246,7 @@ def open_numeric_stream(
 
     >>> import tempfile
     >>> file = tempfile.mkdtemp() + "/delays.stream"
-    >>> delays = lw.mechanisms.Tops(epsilon=1, bound=600, steps=400, first=200)
+    >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
     >>> total = lw.open_numeric_stream(file, delays).observe([12, 7])
     >>> lw.open_numeric_stream(file).closed  # after a restart
     1

@@ -83,7 +83,7 @@ class Stream:
 
     @cached_property
     def items(self) -> tuple[StreamItem, ...]:
-        """The counters."""
+        """The counters: one for each statistic."""
         pairs = zip(self.facts["items"], self.definition.statistics, strict=True)
         return tuple(saving.item_reread(data, self.definition, statistic) for data, statistic in pairs)
 

@@ -1,4 +1,4 @@
-"""Where a table and its streams meet: rows of a step come from wherever tables come from."""
+"""Streams of a table: the rows of a step come from the same sources as tables."""
 
 from __future__ import annotations
 
