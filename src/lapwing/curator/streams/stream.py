@@ -147,8 +147,7 @@ class Stream:
             options: How a file is written (`delimiter=`, `encoding=`), or which `table=` of a database is read.
 
         Returns:
-            The estimate after the step. For a step that is closed already this is its stored answer; `rows` are not
-            read.
+            The estimate after the step. If the step was closed before, its stored answer; `rows` are then not read.
 
         Raises:
             InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
