@@ -153,6 +153,7 @@ class Ledger:
 
         Raises:
             InvalidParameter: If the allowance is raised, or a unit is added after the first charge.
+            IncompatibleLosses: If the data set was opened with another kind of loss or another relation.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP, Rules
@@ -223,6 +224,8 @@ class Ledger:
 
         Raises:
             BudgetExceeded: If less remains than the loss.
+            ChargeTooSmall: If the loss is below the smallest that the rules allow.
+            TooManyQuestions: If the analyst has asked as often as the rules allow.
             DatasetClosed: If failures have closed the data set, or stopped the analyst.
             InvalidParameter: If no data set is named, or the key was used for another question.
 
@@ -443,7 +446,7 @@ class Ledger:
         Args:
             dataset: The name of the data set.
             unit: The unit of protection, where the data set has allowances for several.
-            analyst: Who spent it. The default is everybody together.
+            analyst: An analyst with an allowance of their own. The default is everybody together.
 
         Returns:
             The sum of all charges.
@@ -465,7 +468,8 @@ class Ledger:
         Args:
             dataset: The name of the data set.
             unit: The unit of protection, where the data set has allowances for several.
-            analyst: Who wants to spend it. An analyst may spend what their own allowance and the common one both cover.
+            analyst: An analyst with an allowance of their own, who may spend what it and the common one both cover. The
+                default is everybody together.
 
         Returns:
             The rest of the allowance.

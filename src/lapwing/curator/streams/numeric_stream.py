@@ -101,7 +101,8 @@ class NumericStream:
         """Close the next step with these numbers.
 
         Args:
-            numbers: The numbers of the step, each between 0 and the bound. Other values are clamped.
+            numbers: The numbers of the step, each between 0 and the bound. Others are clamped, and what is no number is
+                left out.
             step: The number of the step, so that a second try closes none twice. None means the next one.
             entropy: Where the noise comes from. Anything but the default is not private.
 

@@ -115,6 +115,7 @@ class StreamQuestion:
         Raises:
             BudgetExceeded: If the ledger has less left than the stream costs.
             InvalidParameter: If the file holds another stream.
+            IncompatibleLosses: If the ledger promises more than the stream protects.
         """
         spend = budget_of(self.definition, epsilon, delta, rho)
         warn_if_large(spend.stated, "this stream")

@@ -113,7 +113,7 @@ class PrivateTable(OpenedTable):
     ) -> PrivateTable:
         """Join a public table on columns, or a private table on the unit.
 
-        Of columns that both have, those of the other are called `other.column`.
+        Of columns that both have, those of the other table get its name in front: `regions.name`.
 
         Args:
             other: The other table.
@@ -364,7 +364,7 @@ class PrivateTable(OpenedTable):
             by: Columns to group by, or columns with their public values: `{"region": ["North", "South"]}`.
             every: How long a step is: "minute", "hour", "day", "week", "month"; or "step", if you say when one ends.
             steps: How many steps there will be. More steps need more noise.
-            start: When the first step begins. It is public.
+            start: When the first step begins, such as "2026-01-01". It is public. With "step" it is left out.
             time: The column that says when a row happened: each row goes to its own step. None means that all rows are
                 of the step that is closed with them.
             late: What becomes of rows whose step is closed: "drop" leaves them out, "next" counts them in the next
