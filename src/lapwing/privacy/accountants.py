@@ -1,7 +1,7 @@
 """The bridge to dp-accounting: privacy loss distributions of a list of mechanisms declared beforehand.
 
-Events are data; how often each occurs is kept beside it and applied in one place, `_distribution`. dp-accounting
-works in floats: its discretisation and truncation err on the safe side, the rounding of its Fourier transforms does
+Events are data. How often each occurs is kept beside it, and applied in one place, `_distribution`. dp-accounting
+works in floats. Its discretisation and truncation err on the safe side, the rounding of its Fourier transforms does
 not, so a small slack is added to every delta (`FLOAT_SLACK` per composition).
 """
 
@@ -41,7 +41,12 @@ _WIDEST = 600  # e^600 is still a float
 
 @dataclass(frozen=True, slots=True)
 class AdditiveNoise:
-    """Noise of a known shape on one number that a unit changes by at most `sensitivity` (steps, if discrete).
+    """Noise of a known shape on one number.
+
+    Args:
+        shape: "laplace", "discrete_laplace", "gaussian" or "discrete_gaussian".
+        scale: The scale of Laplace noise, or the standard deviation of Gaussian noise.
+        sensitivity: By how much one unit changes the number at most; whole steps, if the noise is discrete.
 
     >>> AdditiveNoise("discrete_laplace", 2).for_group(3).sensitivity
     Fraction(3, 1)
@@ -60,7 +65,14 @@ class AdditiveNoise:
         object.__setattr__(self, "sensitivity", size)
 
     def for_group(self, size: int) -> AdditiveNoise:
-        """A group of k moves the number by at most k times as much."""
+        """A group of k units changes the number by at most k times as much.
+
+        Args:
+            size: How many units the group has.
+
+        Returns:
+            The same noise with the larger sensitivity.
+        """
         return AdditiveNoise(self.shape, self.scale, size * self.sensitivity)
 
 
@@ -74,6 +86,9 @@ class PLD(Loss):
 
     Privacy: valid for events that are run adaptively one after another but whose *parameters* are fixed beforehand:
     a product of dominating pairs dominates the composition (Zhu, Dong, Wang 2022, Theorem 10).
+
+    Args:
+        events: PureDP, ApproxDP or AdditiveNoise, each alone or with how often it occurs: `[(noise, 100)]`.
 
     >>> many = PLD([(AdditiveNoise("discrete_gaussian", 20), 100)])
     >>> many.epsilon_at(1e-6) < 3
@@ -105,7 +120,10 @@ class PLD(Loss):
         assign(self, events=tuple(ordered))
 
     def for_group(self, size: int) -> PLD:
-        """Each event for the group: neighbours at distance k are neighbours of a coarser relation."""
+        """The distribution for a group: each event with the loss or the sensitivity of the group.
+
+        Proof: neighbours at distance k are neighbours of a coarser relation.
+        """
         k = checks.whole(size=size)
         return self._like((event.for_group(k), count) for event, count in self.events)
 
@@ -113,7 +131,11 @@ class PLD(Loss):
         return PLD(events, **self.frame)
 
     def to_renyi(self, orders: object = None) -> RenyiDP:
-        """Refused: the distribution is kept for its deltas only."""
+        """Refused: the distribution is kept for its deltas only.
+
+        Raises:
+            UnsupportedConversion: Always.
+        """
         why, instead = "only its (epsilon, delta) curve is kept", "Use to_approx(delta) instead."
         raise UnsupportedConversion(self, "RenyiDP", why, instead)
 

@@ -2,7 +2,7 @@
 
 A question that fails because of a row reveals something exact about that row, whatever it cost. So a failure is an
 alarm. It stops the analyst at once. After the third failure the data set is closed until the owner has looked and
-reopened it. This is not a bound, because a question that does not fail reveals something, too: if r of k questions may
+reopened it. This is not a bound, because a question that does not fail reveals something, too. If r of k questions may
 fail, they tell up to log2 of the number of ways to choose at most r among k, in bits. Therefore the number of questions
 is limited, and each has a smallest charge.
 """

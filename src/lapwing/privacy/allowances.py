@@ -1,8 +1,9 @@
 """What the ledger counts: allowances as rows of whole numbers, one for each data set, unit and analyst.
 
-Amounts are whole numbers of 2^-50 (epsilon, rho) and 2^-62 (delta), charges rounded up and allowances down. An
-allowance is enforced up to a billionth of itself more, plus a thousand such units but never more than a hundredth, so
-that ten charges of 0.1 fit into 1 although the double 0.1 is more than a tenth. An allowance of 0 is 0.
+Amounts are whole multiples of 2^-50 (epsilon, rho) and 2^-62 (delta). Charges are rounded up and allowances down. An
+allowance is enforced with a small tolerance, so that ten charges of 0.1 fit into 1 although the double 0.1 is more than
+a tenth: a billionth of the allowance and a thousand such multiples, but never more than a hundredth of it. An allowance
+of 0 is 0.
 """
 
 from __future__ import annotations

@@ -41,9 +41,20 @@ def _total(losses: Iterable[Loss]) -> Loss:
 def parallel(*losses: Loss, disjoint_by: str) -> Loss:
     """The loss of mechanisms run on disjoint parts of the table: the largest one.
 
-    Privacy: `disjoint_by` states that all rows of a unit lie in one part, by a rule that does not look at other units;
-    write the name of the unit (or "unit"). Under add_remove a unit then touches one part only. Under replace it may
-    leave one part and enter another, so two parts change: that is refused.
+    Privacy: all rows of a unit must lie in one part, by a rule that does not look at other units. Under add_remove a
+    unit then touches one part only. Under replace it may leave one part and enter another, so two parts change: that is
+    refused.
+
+    Args:
+        losses: The loss on each part.
+        disjoint_by: The name of the unit, or "unit": you state that no unit has rows in two parts.
+
+    Returns:
+        The largest of them.
+
+    Raises:
+        InvalidParameter: If there is no loss, or the losses protect another unit.
+        IncompatibleLosses: If a loss is about replace, or they have no common kind.
 
     >>> from lapwing.privacy import PureDP
     >>> print(parallel(PureDP(1), PureDP(0.5), disjoint_by="person"))
@@ -164,6 +175,15 @@ class Composition:
     A bound is None where it does not apply. Privacy: `best` picks the tightest after the list is fixed; a budget that
     is spent adaptively must add losses of one kind instead (Σε, Σ(ε,δ) or Σρ), which are valid filters.
 
+    Attributes:
+        basic: The plain sum.
+        advanced: Advanced composition.
+        optimal: Optimal composition, for equal losses.
+        zcdp: The sum in zero-concentrated differential privacy.
+        renyi: The sum of Rényi curves.
+        pld: Privacy loss distributions.
+        releases: How many mechanisms there are.
+
     >>> from lapwing.privacy import PureDP, compose
     >>> bounds = compose(*[PureDP(0.1)] * 50, delta=1e-6)
     >>> float(bounds.best.epsilon) < 50 * 0.1
@@ -186,7 +206,7 @@ class Composition:
 
     @property
     def best(self) -> PureDP | ApproxDP:
-        """The bound with the smallest epsilon; a thousandth is no reason to accept a delta or a harder theorem."""
+        """The bound with the smallest epsilon. Of those within a thousandth of it, the one with the smallest delta."""
         least = min(loss.epsilon for loss in self.bounds.values())
         close = [loss for loss in self.bounds.values() if loss.epsilon <= least * Fraction(1001, 1000)]
         return min(close, key=lambda loss: getattr(loss, "delta", bounds.ZERO))
@@ -202,7 +222,15 @@ class Composition:
 def compose(*losses: Loss, delta: Number | None = None) -> Composition:
     """All bounds on a pre-declared list of losses, side by side.
 
-    Without a `delta`, only those bounds that need none. With one, it is the total: the deltas of the losses are part.
+    Args:
+        losses: The loss of each mechanism.
+        delta: The total delta, of which the deltas of the losses are part. None means only the bounds that need none.
+
+    Returns:
+        The bounds, and the best of them.
+
+    Raises:
+        InvalidParameter: If there is no loss, or no bound applies without a larger total delta.
 
     >>> from lapwing.privacy import PureDP
     >>> float(compose(*[PureDP(0.1)] * 50, delta=1e-6).best.epsilon) < 50 * 0.1

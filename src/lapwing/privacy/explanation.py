@@ -23,7 +23,11 @@ from lapwing.privacy.notation import written_down, written_up
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The same facts in two forms: `text` to read, and `data` (plain JSON) for charts.
+    """The same facts in two forms.
+
+    Attributes:
+        text: Sentences to read.
+        data: The numbers as plain JSON, for charts.
 
     >>> from lapwing.privacy import PureDP
     >>> PureDP(1).explain().data["out_of_100_after"]
@@ -51,9 +55,15 @@ def explain(
     know what somebody's record says. If a loss is stated under add_remove, `loss.to_replace().explain()` answers the
     second question: changing a record means removing one and adding another.
 
-    `prior` is how sure the attacker was before the release. `alpha` is the false-alarm rate of the attacker's test.
-    `delta` is used to read a loss without a delta of its own as (ε,δ). With a declared `population`, a delta that could
-    publish one of its members is refused.
+    Args:
+        loss: The loss.
+        prior: How sure the attacker was before the release, between 0 and 1.
+        alpha: The false-alarm rate of the attacker's test.
+        delta: Used to read a loss without a delta of its own as (ε,δ).
+        population: A public number of units. A delta that could publish one of them is refused.
+
+    Returns:
+        What an attacker can learn about one unit, at worst: in words, and as data.
 
     >>> from lapwing.privacy import PureDP
     >>> explain(PureDP(1), prior=0.1).data["out_of_100_after"]

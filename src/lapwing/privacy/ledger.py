@@ -3,8 +3,8 @@
     quote → **charge** (durable) → look at the data → **record** the release (durable) → show it
 
 A charge is on disk before any data is read and is never given back: a crash burns budget, it never leaks it. A release
-is on disk before anybody sees it, so whatever was seen is in the ledger, and asking again under the same key returns
-the stored release instead of fresh noise.
+is on disk before anybody sees it, so whatever was seen is in the ledger. Asking again under the same key returns the
+stored release instead of fresh noise.
 
 Privacy: totals are plain sums, which stay valid when later questions depend on earlier answers: Σε for an allowance in
 PureDP, Σ(ε,δ) for ApproxDP, Σρ (and Σδ) for ZCDP. The kind is fixed when a data set is opened, and so is the relation.
@@ -13,9 +13,9 @@ Units: a data set may promise something to a patient and something else to a hou
 the sum behind each must hold *every* release, or it bounds nothing. So a charge states its loss for each unit that has
 an allowance, and a unit may be added only before the first charge.
 
-Entries form a hash chain that is checked when the ledger is opened: a changed, missing or torn entry is found. Who can
-write the tables can forge all of it; an `anchor` file kept elsewhere, which remembers the last entry and is compared in
-every transaction, also finds an old copy that was put back.
+Entries form a hash chain that is checked when the ledger is opened: a changed, missing or torn entry is found. Somebody
+who can write the tables can forge all of it. An `anchor` file kept elsewhere remembers the last entry and is compared
+in every transaction. It also finds an old copy that was put back.
 """
 
 from __future__ import annotations
@@ -73,15 +73,21 @@ class PastCharge:
 
 
 class Ledger:
-    """The ledger in a file or, by a URL `postgresql://…`, in a database, for any number of threads and processes.
+    """The ledger in a file or on a server, for any number of threads and processes.
 
-    It holds no connection between calls, so it survives forks; a copy is the same ledger, so cloning an estimator does
+    It holds no connection between calls, so it survives forks. A copy is the same ledger, so cloning an estimator does
     not give its budget back.
 
+    Args:
+        path: The SQLite file, or the URL `postgresql://…` of a database.
+        anchor: A small file, kept elsewhere, that notices if an older copy of the ledger is put back. None means none.
+        failures: The file for error messages of engines, which only its owner may read. None means a file beside the
+            ledger; for a ledger on a server, that nothing is kept.
+        create: Whether to make the ledger if it does not exist.
+
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from lapwing.privacy import PureDP
-    >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
     >>> ledger.open("patients", PureDP(1, unit="patient"))
     >>> charge = ledger.charge("patients", PureDP(0.25, unit="patient"), analyst="ada")
     >>> ledger.record(charge, b"42")
@@ -100,10 +106,6 @@ class Ledger:
         failures: str | os.PathLike[str] | None = None,
         create: bool = True,
     ) -> None:
-        """`failures` is the file for what engines said when they failed, which only its owner may read.
-
-        For a ledger in a file it is one beside it; on a server nothing is kept unless you name one.
-        """
         self._enter(store_at(path, anchor, failures), create)
 
     def _enter(self, store: Store, create: bool) -> None:
@@ -118,7 +120,7 @@ class Ledger:
 
     @property
     def store(self) -> Store:
-        """Where it is."""
+        """The file or the database that it is in."""
         return self._store
 
     def __eq__(self, other: object) -> bool:
@@ -140,9 +142,26 @@ class Ledger:
         """Set the allowance of a data set for a unit, for everybody together or for one analyst besides.
 
         Opening again with the same allowance changes nothing; a smaller one is taken over, a larger one is refused.
-        Only the owner of the ledger raises an allowance, by a new data set id. What an analyst spent before counts. A
-        unit of another type has an allowance of its own, to be opened before anything is charged. `rules` say how often
-        one may ask, how little a question may cost, and how many may fail; later they only become stricter.
+        A unit of another type has an allowance of its own, to be opened before anything is charged.
+
+        Args:
+            dataset: A stable name for the data set. Tables about the same people share one.
+            allowance: What may be spent in all. Its kind, relation and unit are fixed from now on.
+            analyst: Whose allowance it is. The default is everybody together. What an analyst spent before counts.
+            rules: How often one may ask, how little a question may cost, and how many may fail. Later they only become
+                stricter. None means the usual ones, `Rules()`.
+
+        Raises:
+            InvalidParameter: If the allowance is raised, or a unit is added after the first charge.
+            IncompatibleLosses: If the data set was opened with another kind of loss or another relation.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP, Rules
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1), rules=Rules(failures=1))
+        >>> ledger.open("patients", PureDP(0.25), analyst="ada")  # of these, Ada may spend a quarter
+        >>> print(ledger.remaining("patients", analyst="ada"))
+        ε = 0.25 (add_remove, per person)
         """
         if rules is not None:
             checks.of_kind(Rules, "are not Rules", "Write rules=Rules(failures=3).", rules=rules)
@@ -189,14 +208,34 @@ class Ledger:
         key: str | None = None,
         binding: object = None,
     ) -> Charge:
-        """Spend `loss` on every data set named, durably, or raise `BudgetExceeded` and spend nothing.
+        """Spend a loss on every data set named, durably, or raise an error and spend nothing.
 
-        Where there are allowances for several units, `loss` is a list: what the one release costs each of them. None
-        may be left out, for a loss per patient bounds nothing for a household.
+        Args:
+            datasets: The data set, or all that are read.
+            loss: What the release costs. If there are allowances for several units, a list with a loss for each of
+                them.
+            analyst: Who asks. The default is nobody in particular.
+            key: A name for the question. Asked again under it, it is not charged again.
+            binding: What makes a question the same (the plan, its parameters), in text, numbers, lists and dicts. A key
+                that was used with another data set, analyst, loss or binding is refused.
 
-        With a `key`, the same question asked again is not charged again: the charge of the first time comes back, with
-        its release once that was recorded. `binding` is whatever makes a question the same (the plan, its parameters),
-        in text, numbers, lists and dicts; a key used for another data set, analyst, cost or binding is refused.
+        Returns:
+            The charge. Under a key that was used before it is the first one, with its release if that was recorded.
+
+        Raises:
+            BudgetExceeded: If less remains than the loss.
+            ChargeTooSmall: If the loss is below the smallest that the rules allow.
+            TooManyQuestions: If the analyst has asked as often as the rules allow.
+            DatasetClosed: If failures have closed the data set, or stopped the analyst.
+            InvalidParameter: If no data set is named, or the key was used for another question.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> charge = ledger.charge("patients", PureDP(0.25), key="smokers")
+        >>> ledger.charge("patients", PureDP(0.25), key="smokers") == charge  # free
+        True
         """
         given = datasets if isinstance(datasets, Iterable) and not isinstance(datasets, str) else [datasets]
         names = sorted({stable_name("dataset", name) for name in given})
@@ -226,8 +265,27 @@ class Ledger:
     ) -> bytes:
         """Store the release of a charge, durably, and return what may be shown: the first one stored for it.
 
-        Name the `datasets` where a failure is an alarm (`trip`): if the analyst was stopped since the charge, nothing
-        is stored and `DatasetClosed` is raised, as for a failure.
+        Args:
+            charge: What `charge` returned.
+            content: The release, as bytes.
+            datasets: The data sets where a failure is an alarm (`trip`). If the analyst was stopped there since the
+                charge, nothing is stored.
+            analyst: Who asked.
+
+        Returns:
+            What may be shown.
+
+        Raises:
+            InvalidParameter: If the charge is not in this ledger.
+            DatasetClosed: If the analyst was stopped since the charge.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> charge = ledger.charge("patients", PureDP(0.25))
+        >>> ledger.record(charge, b"42"), ledger.record(charge, b"43")  # the first one stays
+        (b'42', b'42')
         """
         _must_be_bytes(content)
         with self._store.transaction() as database:
@@ -247,7 +305,22 @@ class Ledger:
         return content
 
     def stored(self, key: str) -> bytes | None:
-        """The release that was recorded under a key, if there is one."""
+        """The release that was recorded under a key.
+
+        Args:
+            key: The name of the question.
+
+        Returns:
+            The release; None if there is none.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> shown = ledger.record(ledger.charge("patients", PureDP(0.25), key="smokers"), b"42")
+        >>> ledger.stored("smokers")
+        b'42'
+        """
         with self._store.transaction(write=False) as database:
             row = database.execute("SELECT content FROM release WHERE key = :key", {"key": key}).fetchone()
         return None if row is None or row["content"] is None else bytes(row["content"])
@@ -257,8 +330,22 @@ class Ledger:
     ) -> DatasetClosed | None:
         """Write down, durably, that a question failed while rows were read: the analyst is stopped from now on.
 
-        What the engine `said` goes to a file that only the owner can read, before the failure is committed.
-        If the analyst was stopped since the charge, the error to show instead comes back: an answer raises the same.
+        Args:
+            datasets: The data sets that were read.
+            said: What the engine said. It goes to a file that only the owner can read, before the failure is committed.
+            analyst: Who asked.
+            charge: The number of the charge, if there was one.
+
+        Returns:
+            None; or, if the analyst was stopped since the charge, the error to show instead. An answer raises the same.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> ledger.trip(["patients"], "out of memory", analyst="ada")
+        >>> len(ledger.failures("patients"))
+        1
         """
         with self._store.transaction() as database:
             number, closed = admission.trip(database, datasets, analyst, charge)
@@ -267,7 +354,22 @@ class Ledger:
         return closed
 
     def failures(self, dataset: str) -> list[Failure]:
-        """The failures since the data set was last reopened, oldest first, with what was said: for its owner alone."""
+        """The failures since the data set was last reopened, oldest first: for its owner alone.
+
+        Args:
+            dataset: The name of the data set.
+
+        Returns:
+            The failures, with what the engine said.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> ledger.trip(["patients"], "out of memory", analyst="ada")
+        >>> [(failure.analyst, failure.said) for failure in ledger.failures("patients")]
+        [('ada', 'out of memory')]
+        """
         self.units(dataset)  # of a data set that there is not, nothing is true
         said, failures = reports.kept(self._store.failures), list[Failure]()
         for entry in self.entries():
@@ -281,28 +383,76 @@ class Ledger:
         return failures
 
     def rules(self, dataset: str) -> Rules:
-        """How often one may ask, how little a question may cost, and how many may fail."""
+        """How often one may ask, how little a question may cost, and how many may fail.
+
+        Args:
+            dataset: The name of the data set.
+
+        Returns:
+            The rules that were declared, or the usual ones.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP, Rules
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1), rules=Rules(questions=100))
+        >>> ledger.rules("patients")
+        Rules(questions=100, parts=10000, failures=3)
+        """
         with self._store.transaction(write=False) as database:
             rows_for(database, dataset)  # says if there is no such data set
             return admission.rules_of(database, dataset) if self._store.has_breaker(database) else Rules()
 
     def admit(self, datasets: Iterable[str], *, analyst: str = EVERYBODY) -> None:
-        """Raise `DatasetClosed` if this analyst may not ask at present."""
+        """Raise `DatasetClosed` if this analyst may not ask at present.
+
+        Args:
+            datasets: The data sets to be read.
+            analyst: Who asks.
+
+        Raises:
+            DatasetClosed: If failures have closed a data set, or stopped the analyst.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> ledger.admit(["patients"], analyst="ada")  # nothing has failed
+        """
         with self._store.transaction(write=False) as database:
             if self._store.has_breaker(database):
                 admit(database, datasets, analyst)
 
     def reopen(self, dataset: str) -> None:
-        """Let questions pass again, once the owner has looked at what failed."""
+        """Let questions pass again, once the owner has looked at what failed.
+
+        Args:
+            dataset: The name of the data set.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> ledger.trip(["patients"], "out of memory", analyst="ada")
+        >>> ledger.reopen("patients")
+        >>> ledger.admit(["patients"], analyst="ada")
+        """
         with self._store.transaction() as database:
             admission.reopen(database, dataset)
         self._store.write_anchor()
 
     def spent(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:
-        """What was spent on a data set so far; name the unit where there are several.
+        """What was spent on a data set so far.
+
+        Args:
+            dataset: The name of the data set.
+            unit: The unit of protection, where the data set has allowances for several.
+            analyst: An analyst with an allowance of their own. The default is everybody together.
+
+        Returns:
+            The sum of all charges.
 
         >>> import tempfile
-        >>> from lapwing.privacy import PureDP
+        >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
         >>> ledger.open("patients", PureDP(1))
         >>> print(ledger.spent("patients"))
@@ -313,28 +463,42 @@ class Ledger:
             return loss_of(row, row["spent_size"], row["spent_delta"])
 
     def remaining(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:
-        """What may still be spent (without the billionth that absorbs rounding); name the unit if there are several.
+        """What may still be spent (without the billionth that absorbs rounding).
 
-        An analyst may spend what their own allowance and the common one both cover.
+        Args:
+            dataset: The name of the data set.
+            unit: The unit of protection, where the data set has allowances for several.
+            analyst: An analyst with an allowance of their own, who may spend what it and the common one both cover. The
+                default is everybody together.
+
+        Returns:
+            The rest of the allowance.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> charge = ledger.charge("patients", PureDP(0.25))
+        >>> print(ledger.remaining("patients"))
+        ε = 0.75 (add_remove, per person)
         """
         with self._store.transaction(write=False) as database:
             row = the_row(database, dataset, unit, analyst)
             return left(row, the_row(database, dataset, row["unit"], EVERYBODY))
 
     def history(self, dataset: str, unit: str | None = None) -> list[PastCharge]:
-        """Every charge to a data set, oldest first, by whomever; name the unit where there are several.
+        """Every charge to a data set, oldest first.
 
         Args:
             dataset: The name of the data set.
             unit: The unit of protection, where the data set has allowances for several.
 
         Returns:
-            The charges. The total of the last one is `ledger.spent(dataset)`.
+            The charges of all analysts. The total of the last one is `ledger.spent(dataset)`.
 
         >>> import tempfile
-        >>> from pathlib import Path
-        >>> from lapwing.privacy import PureDP
-        >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
         >>> ledger.open("patients", PureDP(1))
         >>> for cost in (0.25, 0.5):
         ...     charge = ledger.charge("patients", PureDP(cost))
@@ -361,12 +525,43 @@ class Ledger:
             return [row["dataset"] for row in database.execute("SELECT DISTINCT dataset FROM budget ORDER BY dataset")]
 
     def units(self, dataset: str) -> list[str]:
-        """The units that a data set has an allowance for."""
+        """The units that a data set has an allowance for.
+
+        Args:
+            dataset: The name of the data set.
+
+        Returns:
+            Their names.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("visits", PureDP(3, unit="patient"))
+        >>> ledger.open("visits", PureDP(10, unit="household"))
+        >>> sorted(ledger.units("visits"))
+        ['household', 'patient']
+        """
         with self._store.transaction(write=False) as database:
             return list(rows_for(database, dataset))
 
     def analysts(self, dataset: str, unit: str | None = None) -> list[str]:
-        """The analysts who have an allowance of their own, for this unit or for any."""
+        """The analysts who have an allowance of their own.
+
+        Args:
+            dataset: The name of the data set.
+            unit: The unit of the allowance. None means any.
+
+        Returns:
+            Their names, in the order of the alphabet.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> ledger.open("patients", PureDP(0.25), analyst="ada")
+        >>> ledger.analysts("patients")
+        ['ada']
+        """
         query = "SELECT analyst, unit FROM budget WHERE dataset = :dataset AND analyst <> '' ORDER BY analyst"
         with self._store.transaction(write=False) as database:
             rows = database.execute(query, {"dataset": dataset})
@@ -383,7 +578,10 @@ class Ledger:
             return list(entries(database))
 
     def verify(self) -> None:
-        """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault.
+        """Check the file, the chain, the totals, the releases and the anchor.
+
+        Raises:
+            LedgerDamaged: If something was changed. It names the first fault.
 
         >>> import tempfile
         >>> Ledger(tempfile.mkdtemp() + "/ledger.db").verify()
@@ -393,9 +591,16 @@ class Ledger:
             verify_chain(self._store.name, database, breaker=self._store.has_breaker(database))
 
     def start_anchor(self, anchor: str | os.PathLike[str]) -> None:
-        """Write an anchor for a ledger that was made without, or whose anchor is lost; open it with that from now on.
+        """Write an anchor for a ledger that has none, or whose anchor is lost. Open the ledger with it from now on.
 
-        An anchor that exists is left alone: it may know better.
+        Args:
+            anchor: A new file. One that exists is refused, since it may belong to a newer ledger.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger
+        >>> folder = tempfile.mkdtemp()
+        >>> Ledger(folder + "/ledger.db").start_anchor(folder + "/ledger.anchor")
+        >>> ledger = Ledger(folder + "/ledger.db", anchor=folder + "/ledger.anchor")
         """
         self._store.start_anchor(anchor)
 

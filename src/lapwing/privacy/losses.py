@@ -40,6 +40,11 @@ Sampling = Literal["poisson", "fixed_size"]
 class Loss(metaclass=Helpful):
     """What every guarantee has: a relation, a unit, and the (epsilon, delta) trade-offs it implies.
 
+    Args:
+        relation: Which tables are neighbours. "add_remove": one unit joins or leaves. "replace": one unit is exchanged
+            for another, so the number of units is public.
+        unit: Who is protected, in a word. Losses of different units cannot be added.
+
     >>> from lapwing.privacy import ZCDP
     >>> isinstance(ZCDP(0.5), Loss), ZCDP(0.5).unit
     (True, 'person')
@@ -99,16 +104,40 @@ class Loss(metaclass=Helpful):
         return {"relation": self.relation, "unit": self.unit, "trust": self.trust}
 
     def epsilon_at(self, delta: Number) -> float:
-        """The smallest proven epsilon at this delta, rounded up; infinite when there is none."""
+        """The smallest proven epsilon at this delta.
+
+        Args:
+            delta: The probability that nothing is promised, from 0 up to, but not including, 1.
+
+        Returns:
+            The epsilon, rounded up; infinite if there is none.
+        """
         epsilon = self._epsilon_at(below_one(delta=delta))
         return float("inf") if epsilon is None else float_up(epsilon)
 
     def delta_at(self, epsilon: Number) -> float:
-        """The smallest proven delta at this epsilon, rounded up; 1.0 means that nothing is left."""
+        """The smallest proven delta at this epsilon.
+
+        Args:
+            epsilon: An epsilon of 0 or more.
+
+        Returns:
+            The delta, rounded up; 1.0 means that nothing is promised.
+        """
         return float_up(min(self._delta_at(checks.not_negative(epsilon=epsilon)), bounds.ONE))
 
     def to_approx(self, delta: Number) -> ApproxDP:
-        """The (epsilon, delta) guarantee this implies at a chosen delta."""
+        """The (epsilon, delta) guarantee this implies at a chosen delta.
+
+        Args:
+            delta: The probability that nothing is promised, from 0 up to, but not including, 1.
+
+        Returns:
+            The guarantee with the smallest proven epsilon.
+
+        Raises:
+            UnsupportedConversion: If there is no finite epsilon at this delta.
+        """
         target = below_one(delta=delta)
         epsilon = self._epsilon_at(target)
         if epsilon is None:
@@ -117,12 +146,26 @@ class Loss(metaclass=Helpful):
         return ApproxDP(bounds.tidy(epsilon), target, **self.frame)
 
     def to_zcdp(self) -> ZCDP:
-        """The zero-concentrated guarantee this implies."""
+        """The zero-concentrated guarantee this implies.
+
+        Raises:
+            UnsupportedConversion: If there is none, as for a Rényi curve.
+        """
         why = "a bound at finitely many orders says nothing about the others"
         raise UnsupportedConversion(self, "ZCDP", why, "Use to_approx(delta) instead.")
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
-        """The Rényi curve this implies, at the default orders or at those given."""
+        """The Rényi curve this implies.
+
+        Args:
+            orders: The orders, each above 1, in rising order. None means `DEFAULT_ORDERS`.
+
+        Returns:
+            A bound on the Rényi divergence at each order.
+
+        Raises:
+            UnsupportedConversion: If there is none, as with a delta above 0.
+        """
         why = "with delta > 0 the Rényi divergence may be infinite at every order"
         raise UnsupportedConversion(self, "RenyiDP", why, "Use to_approx(delta) or to_zcdp() instead.")
 
@@ -134,17 +177,28 @@ class Loss(metaclass=Helpful):
         return self if self.relation == "replace" else self.for_group(2)._under("replace")
 
     def to_add_remove(self) -> Self:
-        """Refused under replace: the exact number of units costs nothing there and everything under add_remove."""
+        """The same loss under add_remove. Refused under replace, which does not hide how many units there are.
+
+        Raises:
+            UnsupportedConversion: If the relation is replace.
+        """
         if self.relation == "add_remove":
             return self
         why = "replace does not hide how many units there are"
         raise UnsupportedConversion(self, "add_remove", why, "Prove the mechanism under add_remove from the start.")
 
     def subsampled(self, rate: Number, sampling: Sampling = "poisson") -> Loss:
-        """What is left when the mechanism sees only a secret random sample of the units.
+        """What is left when the mechanism sees only a secret random sample of the units (privacy amplification).
 
-        Privacy: "poisson" takes each unit independently with probability `rate` and pairs with add_remove;
-        "fixed_size" takes a uniform subset of `rate`·n units and pairs with replace. The sample must stay secret.
+        Privacy: the sample must stay secret.
+
+        Args:
+            rate: The share of the units that is sampled, above 0 and up to 1.
+            sampling: "poisson" takes each unit independently with probability `rate`, and needs add_remove.
+                "fixed_size" takes a uniform subset of `rate`·n units, and needs replace.
+
+        Returns:
+            The smaller loss: an ApproxDP stays one, others become a Rényi curve.
         """
         from lapwing.privacy.subsampling import subsample
 
@@ -153,14 +207,31 @@ class Loss(metaclass=Helpful):
     def explain(
         self, *, prior: Number = 0.5, alpha: Number = 0.05, delta: Number = 1e-6, population: int | None = None
     ) -> Explanation:
-        """This guarantee in words and as data; see `lapwing.privacy.explain`."""
+        """This guarantee in words and as data; see `lapwing.privacy.explain`.
+
+        Args:
+            prior: How sure the attacker was before the release, between 0 and 1.
+            alpha: The false-alarm rate of the attacker's test.
+            delta: Used to read a loss without a delta of its own as (ε,δ).
+            population: A public number of units. A delta that could publish one of them is refused.
+
+        Returns:
+            What an attacker can learn about one unit, at worst.
+        """
         from lapwing.privacy.explanation import explain
 
         return explain(self, prior=prior, alpha=alpha, delta=delta, population=population)
 
     @abstractmethod
     def for_group(self, size: int) -> Self:
-        """The loss of a group of units that join, leave or change together."""
+        """The loss of a group of units that join, leave or change together.
+
+        Args:
+            size: How many units the group has.
+
+        Returns:
+            The larger loss, of the same kind.
+        """
 
     @abstractmethod
     def _repeated(self, count: int) -> Self: ...
@@ -192,6 +263,9 @@ class Loss(metaclass=Helpful):
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PureDP(Loss):
     """ε-differential privacy: no outcome becomes more than e^ε times as likely through one unit.
+
+    Args:
+        epsilon: ε, 0 or more.
 
     >>> PureDP(1) + 2 * PureDP(0.5)
     PureDP(epsilon=2, relation='add_remove', unit='person')
@@ -255,8 +329,11 @@ class PureDP(Loss):
 class ApproxDP(Loss):
     """(ε,δ)-differential privacy: as ε-DP, except that with probability δ nothing is promised.
 
-    With `population` (a declared, public number of units N) a delta of 1/N or more is refused: such a delta permits
-    a mechanism that publishes somebody's record outright.
+    Args:
+        epsilon: ε, 0 or more.
+        delta: δ, from 0 up to, but not including, 1.
+        population: A public number of units N. A delta of 1/N or more is then refused: it permits a mechanism that
+            publishes somebody's record outright.
 
     >>> print(ApproxDP(1, 1e-6) + ApproxDP(0.5, 1e-6))
     ε = 1.5, δ = 2e-06 (add_remove, per person)
@@ -329,7 +406,11 @@ class ApproxDP(Loss):
 @readable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ZCDP(Loss):
-    """ρ-zero-concentrated DP: the Rényi divergence of every order α is at most αρ (outside an event of probability δ).
+    """ρ-zero-concentrated DP: the Rényi divergence of every order α is at most αρ.
+
+    Args:
+        rho: ρ, 0 or more.
+        delta: The probability of an event outside of which this holds (approximate zCDP). 0 means that it always holds.
 
     >>> 4 * ZCDP(0.5)
     ZCDP(rho=2, delta=0, relation='add_remove', unit='person')
@@ -364,7 +445,11 @@ class ZCDP(Loss):
         return curve(lambda order: order * self.rho, orders, like=self)
 
     def for_group(self, size: int) -> ZCDP:
-        """k²ρ (Bun and Steinke 2016, Proposition 1.9); refused for approximate zCDP, whose events differ by pair."""
+        """k²ρ (Bun and Steinke 2016, Proposition 1.9); refused for approximate zCDP, whose events differ by pair.
+
+        Raises:
+            UnsupportedConversion: If the loss has a delta, and the group has more than one unit.
+        """
         k = checks.whole(size=size)
         if self.delta and k > 1:
             why = "no group bound is proven for approximate zCDP"

@@ -36,7 +36,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Quote:
-    """The price of a question or of a fit."""
+    """The price of a question or of a fit.
+
+    Attributes:
+        loss: What it would cost in all.
+        lines: What would be released, each with its part of the loss.
+    """
 
     loss: Loss
     lines: tuple[Line, ...]

@@ -36,6 +36,10 @@ class RenyiDP(Loss):
 
     A curve that falls somewhere is replaced by the best one its points imply (the running minimum from the right).
 
+    Args:
+        orders: The orders, each above 1, in rising order.
+        epsilons: The bound at each order.
+
     >>> RenyiDP([2, 8], [0.1, 0.4]).epsilon_at(1e-6) < 3
     True
     """
@@ -62,13 +66,27 @@ class RenyiDP(Loss):
         assign(self, orders=at, epsilons=tuple(bounds.tidy(value) for value in values))
 
     def at(self, order: Number) -> Fraction | None:
-        """The bound at any order above 1: that of the next order listed, or None beyond the last."""
+        """The bound at any order above 1.
+
+        Args:
+            order: The order.
+
+        Returns:
+            The bound at the next order listed; None beyond the last.
+        """
         wanted = checks.exact(order=order)
         place = bisect_left(self.orders, wanted)
         return self.epsilons[place] if place < len(self.orders) else None
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
-        """Itself, or read off at other orders (those beyond the last one listed are left out)."""
+        """Itself, or read off at other orders.
+
+        Args:
+            orders: The orders to read off. Those beyond the last one listed are left out. None means those listed.
+
+        Raises:
+            UnsupportedConversion: If all of them are beyond the last one listed.
+        """
         if orders is None:
             return self
         inside = [order for order in as_orders(orders) if order <= self.orders[-1]]

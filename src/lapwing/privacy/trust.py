@@ -1,8 +1,9 @@
 """Against whom a guarantee holds, where that is not everybody who sees the releases.
 
 A loss without a `Trust` holds against everybody who sees what was released. Where several parties compute a release
-together, each sees more than that. The loss then holds against some of them only, while they behave in some way, and if
-some problems are hard. A `Trust` says so, and goes wherever the loss goes: into sums, ledgers, answers and words.
+together, each sees more than that. The loss then holds only against some of them, only while they behave in some way,
+and only if some problems are hard. A `Trust` says so, and goes wherever the loss goes: into sums, ledgers, answers and
+words.
 """
 
 from __future__ import annotations
@@ -52,7 +53,13 @@ class Trust(metaclass=Helpful):
 
     @classmethod
     def except_published(cls, *what: str) -> Trust:
-        """Against everybody, but not of what was published exactly.
+        """A guarantee against everybody, except for numbers that were published exactly.
+
+        Args:
+            what: What was published, each in a few words.
+
+        Returns:
+            The trust of a loss that does not protect these numbers.
 
         >>> Trust.except_published("count of total").brief
         'not protected: count of total'
@@ -71,18 +78,18 @@ class Trust(metaclass=Helpful):
 
     @property
     def brief(self) -> str:
-        """In a few words, to stand beside the relation and the unit."""
+        """The trust in a few words, to stand beside the relation and the unit."""
         exception = f"not protected: {', '.join(self.published)}" if self.published else ""
         towards = "" if self.towards == EVERYBODY else f"towards {self.towards}"
         return ", ".join(filter(None, (towards, exception)))
 
     @property
     def parties(self) -> tuple[str, str, str]:
-        """Against whom, and how they behave."""
+        """Against whom it holds, against whom it does not, and how they behave."""
         return self.towards, self.not_towards, self.behaviour
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The trust as plain data."""
         return {
             "towards": self.towards,
             "not_towards": self.not_towards,
@@ -93,7 +100,14 @@ class Trust(metaclass=Helpful):
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Trust:
-        """What `to_dict` wrote."""
+        """The trust that `to_dict` wrote.
+
+        Args:
+            record: The plain data.
+
+        Returns:
+            The same trust.
+        """
         return Trust(**record)
 
 

@@ -63,6 +63,15 @@ class Correlation(_Association):
 def covariance(x: str, y: str, *, name: str | None = None, weight: Number = 1) -> Covariance:
     """The covariance of two clamped columns, over rows in which neither is NULL.
 
+    Args:
+        x: The name of a column with public bounds.
+        y: The name of another one.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
     >>> answer = patients.agg(lw.covariance("age", "visits")).release(epsilon=1)
     """
     return Covariance(of=(x, y), name=name, weight=weight)
@@ -71,6 +80,15 @@ def covariance(x: str, y: str, *, name: str | None = None, weight: Number = 1) -
 @helpful
 def correlation(x: str, y: str, *, name: str | None = None, weight: Number = 1) -> Correlation:
     """Pearson's correlation of two clamped columns, over rows in which neither is NULL.
+
+    Args:
+        x: The name of a column with public bounds.
+        y: The name of another one.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
 
     >>> -1 <= patients.agg(lw.correlation("age", "cost")).release(epsilon=1).value <= 1
     True

@@ -1,7 +1,7 @@
-"""What an aggregate owns.
+"""The base class of aggregates: what each of them defines.
 
-An aggregate is a frozen value that names columns. Bound to the rows of a plan it says which integers the engine must
-return (`Statistic`) or what is picked (`Pick`), which is what it pays for; and once these are noisy, what to make of
+An aggregate is a frozen value that names columns. Bound to the rows of a plan, it says which integers the engine must
+return (`Statistic`) or what is picked (`Pick`). That is what it pays for. Once these are noisy, it makes a value of
 them. Its class knows its name in answers and saved questions, its words, and how SQL writes it.
 """
 
@@ -43,7 +43,12 @@ class Arguments:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Aggregate(metaclass=Helpful):
-    """A question about the rows of each group. `weight` is its share of the loss beside the others in a query.
+    """A question about the rows of each group. Functions make them: `lw.count()`, `lw.mean("age")`.
+
+    Args:
+        of: The columns or expressions that it is about.
+        name: What the column of the answer is called. None means a name made from the kind and the columns.
+        weight: Its share of the loss beside other aggregates of the same question.
 
     >>> isinstance(lw.mean("age"), lw.Aggregate)
     True
@@ -108,7 +113,14 @@ class Aggregate(metaclass=Helpful):
         return self.called.format(*self.of) if self.of else self.called.removesuffix("_{}")
 
     def named(self, name: str) -> Self:
-        """The same under another name."""
+        """The same under another name.
+
+        Args:
+            name: What the column of the answer is called.
+
+        Returns:
+            The aggregate with this name.
+        """
         return replace(self, name=name)
 
     def parts(self) -> list[str]:
@@ -125,7 +137,14 @@ class Aggregate(metaclass=Helpful):
         return f"Aggregate({', '.join([f'kind={self.kind!r}', *given])})"
 
     def note(self, grids: Sequence[GridExpression]) -> str:
-        """What a reader must know about its values."""
+        """What a reader must know about its values.
+
+        Args:
+            grids: The arguments with their bounds.
+
+        Returns:
+            A remark for the answer; empty if there is none.
+        """
         different = tuple(dict.fromkeys(grids))
         notes = [f"values outside {grid.low:g}…{grid.high:g} count as the nearest bound" for grid in different]
         for grid in different:
@@ -136,7 +155,14 @@ class Aggregate(metaclass=Helpful):
     # ---------------------------------------------------------------------------------------------------- numbers
 
     def keys(self, columns: Mapping[str, Column]) -> list[Key]:
-        """Its arguments over these columns."""
+        """Its arguments over these columns.
+
+        Args:
+            columns: The columns of the plan, by name.
+
+        Returns:
+            Each argument, with the bounds that the aggregate itself gives it.
+        """
         values = [argument(text, columns) for text in self.of]
         return [(filled(value) if self.fills else value, self.given_bounds) for value in values]
 
@@ -147,17 +173,43 @@ class Aggregate(metaclass=Helpful):
 
     @abstractmethod
     def bind(self, shared: QueryFacts) -> Bound:
-        """The integers it needs, sharing those of others."""
+        """The integers it needs, sharing those of others.
+
+        Args:
+            shared: What the aggregates of the question know of each other.
+
+        Returns:
+            The aggregate with its statistics, or with what it picks.
+        """
 
     def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
-        """How far its value may be off if every statistic is within its half-width; refused where data decides."""
+        """How far its value may be off if every statistic is within its half-width.
+
+        Args:
+            bound: The aggregate with its statistics.
+            widths: The half-width of the noise on each statistic.
+            count: At least so many rows in the group, as a public fact; None if nothing is known.
+
+        Returns:
+            The largest error.
+
+        Raises:
+            UnsupportedQuery: If the error depends on the data.
+        """
         why = "its error depends on the data"
         raise UnsupportedQuery(str(self), why, "Choose an epsilon. The answer will say how accurate it is.")
 
     # ----------------------------------------------------------------------------------------- saving and reading
 
     def saved(self, written: Callable[[Expression], Any]) -> dict[str, Any]:
-        """As exactly data, given how expressions are written."""
+        """The aggregate as plain data, exactly.
+
+        Args:
+            written: How to write an expression as data.
+
+        Returns:
+            What a saved question says about it.
+        """
         record: dict[str, Any] = {self.kind: [part if isinstance(part, str) else written(part) for part in self.of]}
         if self.given_bounds is not None:
             record["bounds"] = [exactly(end) for end in self.given_bounds]
@@ -174,14 +226,29 @@ class Aggregate(metaclass=Helpful):
 
     @classmethod
     def reread(cls, *of: str | Expression, **options: Any) -> Aggregate:
-        """The aggregate that was saved, from options that were checked to be of their kinds."""
+        """The aggregate that was saved.
+
+        Args:
+            of: The columns or expressions that it is about.
+            options: What else was saved, checked to be of the right kinds.
+
+        Returns:
+            The aggregate.
+        """
         return cls(of=of, **options)
 
     # -------------------------------------------------------------------------------------------------------- SQL
 
     @classmethod
     def arguments(cls, node: exp.Expr) -> Arguments | None:
-        """What stands in a node of SQL; None if it is none of its functions after all."""
+        """What stands in a node of SQL.
+
+        Args:
+            node: A function call in the syntax tree.
+
+        Returns:
+            Its arguments; None if the node is none of its functions after all.
+        """
         anonymous = isinstance(node, exp.Anonymous)
         only(node, "this", *(["expression"] if 2 in cls.places else []), *(["expressions"] if anonymous else []))
         values = [node.this] if 2 not in cls.places else [node.this, node.expression]
@@ -191,7 +258,16 @@ class Aggregate(metaclass=Helpful):
 
     @classmethod
     def read(cls, node: exp.Expr, of: tuple[Expression, ...], others: Sequence[Expression]) -> SqlAggregate:
-        """What a node of SQL asks for, whose arguments mean these."""
+        """What a node of SQL asks for.
+
+        Args:
+            node: A function call in the syntax tree.
+            of: What its arguments mean.
+            others: What its further arguments mean, such as a share or a condition.
+
+        Returns:
+            The aggregate as SQL writes it.
+        """
         return SqlAggregate(cls, of)
 
     @classmethod
@@ -201,7 +277,16 @@ class Aggregate(metaclass=Helpful):
 
     @classmethod
     def asked(cls, of: tuple[Expression, ...], name: str, **options: Any) -> Aggregate:
-        """What SQL asks of everybody."""
+        """The aggregate that SQL asks for.
+
+        Args:
+            of: The columns or expressions that it is about.
+            name: What the column of the answer is called.
+            options: What else the class takes.
+
+        Returns:
+            The aggregate.
+        """
         return cls(of=of, name=name, **options)
 
 

@@ -1,9 +1,9 @@
-"""From noisy integers to what people asked for, with the interval in which the exact answer lies.
+"""From noisy integers to estimates, with the interval that contains the exact answer.
 
-All of it is post-processing. An interval holds as soon as every integer below it is within its half-width; the caller
-shares the failure probability between them. It is about the clamped values: where a mean or a product is made of them,
-it is wider by what the grid may have moved, half a step for each value. (A sum of n values is moved by n half steps at
-most, each 2^-30 of the bounds.)
+All of it is post-processing. An interval holds if every integer behind it is within its half-width; the caller divides
+the failure probability among them. It is about the clamped values. Where a mean or a product is made of them, it is
+wider by what rounding to the grid may have changed, half a step for each value. (A sum of n values is changed by n half
+steps at most, each 2^-30 of the bounds.)
 """
 
 from __future__ import annotations

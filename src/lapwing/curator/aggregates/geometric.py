@@ -1,9 +1,9 @@
 """Geometric means: e to the mean of the logarithms, of a column with public bounds above 0.
 
-Engines have a LN each, and none is the same to the last bit, not even on one engine from one batch of rows to the next:
-a row's step must not depend on its neighbours. So the logarithm is made of what is exact on every engine. Between two
-ends a and b of a public ladder, with c in their middle and s = (x − c)/(x + c), the number ln x is ln c + 2s + 2s³/3 to
-within (2/5)·s⁵/(1 − s²). Proof: curator.md, point 3
+Each engine has its own LN, and no two agree to the last bit. Even on one engine it may differ from one batch of rows to
+the next, but a row's step must not depend on its neighbours. So the logarithm is computed from operations that are
+exact on every engine. Between two ends a and b of a public ladder, with c in their middle and s = (x − c)/(x + c), the
+number ln x is ln c + 2s + 2s³/3 to within (2/5)·s⁵/(1 − s²). Proof: curator.md, point 3
 """
 
 from __future__ import annotations
@@ -149,6 +149,15 @@ def _made(operator: str, left: Expression, right: Expression) -> Expression:
 @helpful
 def geometric_mean(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> GeometricMean:
     """The geometric mean of a column that is clamped to its public bounds, which must be above 0.
+
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
 
     >>> 10 < patients.agg(lw.geometric_mean("cost", bounds=(1, 2000))).release(epsilon=1).value < 1000
     True

@@ -156,6 +156,17 @@ def cdf(column: str, *, edges: Sequence[Number]) -> Cdf:
 
     The answer says how many rows, and which share of them, lie below each edge; it never falls, and its band holds at
     all edges at once. Quantiles and ranges are read from it for free: `answer.quantile(0.5)`, `answer.between(18, 65)`.
+
+    Args:
+        column: The name of a column.
+        edges: Public ends of the bins, three or more, in rising order. Values outside are left out.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+    >>> 40 <= ages.quantile(0.5).value <= 60
+    True
     """
     return Cdf(of=(column,), edges=edges)  # type: ignore[arg-type]
 

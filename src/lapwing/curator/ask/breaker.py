@@ -2,7 +2,7 @@
 
 Failures are told apart by *when* they happen. Before the first statement that reads rows, a failure depends on the
 tables and not on the question, and is shown as it is. From then on a failure may be the answer to the question: an
-engine that stumbles over one row, memory that one person's rows fill, an error in our own code at a strange value.
+engine may stumble over one row, one person's rows may fill the memory, our own code may fail at a strange value.
 """
 
 from __future__ import annotations

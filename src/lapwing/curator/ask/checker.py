@@ -1,16 +1,16 @@
 """One checker for every question, however it was made: in Python, in SQL, from a saved file, in the lab.
 
-Nodes of a plan state of which kinds they take what (`Node.inputs`). Here each of these inputs is made anew, from its
-columns and constants upwards, by the constructors of the language, and must be what they make: a kind, a span or bounds
-that somebody merely claims are not believed. An engine that got another kind than its node states would cast it row by
-row and fail at some rows only, which is an exact answer about a person. Proof: curator.md, point 1
+Nodes of a plan state which kinds they take (`Node.inputs`). The checker builds each of these inputs anew, from its
+columns and constants upwards, with the constructors of the language. The result must equal the input, so a kind, a span
+or bounds that somebody merely claims are not believed. An engine that got another kind than its node states would cast
+it row by row and fail at some rows only, which is an exact answer about a person. Proof: curator.md, point 1
 
-How deep expressions nest, and how often they read text, is limited once the columns they read are written out. Engines
+The nesting of expressions, and how often they read text, is limited once the columns they read are written out. Engines
 merge the steps of a plan, so a column of a column of a column is one deep expression to them. Spark hands it to its
 workers by a recursion that exceeded their stack between 180 and 225 nested CASEs, after rows had been read; and whether
-a worker gets to such a step at all may depend on the rows. PostgreSQL, and DuckDB where it must look whether text is
-UTF-8, hold a copy of a cell for each time an expression reads it: 1,000 times 1 MB for one cell of one person. Here
-both are refused for everybody, before.
+a worker gets to such a step at all may depend on the rows. PostgreSQL, and DuckDB where it must check that text is
+UTF-8, hold a copy of a cell for each time an expression reads it: 1,000 times 1 MB for one cell of one person. Both are
+refused for everybody, before rows are read.
 """
 
 from __future__ import annotations

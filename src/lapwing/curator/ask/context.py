@@ -1,4 +1,4 @@
-"""Tables that were opened: where they live, whom they are about, who keeps count; and several in one question."""
+"""Opened tables: where they are stored, whom they are about, which ledger is charged; and several in one question."""
 
 from __future__ import annotations
 
@@ -102,6 +102,9 @@ class PublicTable:
 
     Its owner states that it was not derived from private data, except from a release.
 
+    Attributes:
+        plan: Its name, its columns and all of its rows.
+
     >>> regions = lw.public([{"region": "North", "coast": False}], name="regions")
     >>> type(regions).__name__
     'PublicTable'
@@ -117,7 +120,13 @@ class PublicTable:
 
 @dataclass(frozen=True)
 class OpenedTable:
-    """Rows about units of protection, where they live, and how much of one unit counts."""
+    """Rows about units of protection, where they live, and how much of one unit counts.
+
+    Attributes:
+        plan: Which rows and columns it has: the steps from the source to them.
+        context: Where the rows are, whom they are about, and which ledger is charged.
+        bounding: How many groups and rows of one unit count.
+    """
 
     plan: Plan
     context: Context = field(repr=False, compare=False)

@@ -1,4 +1,4 @@
-"""The question for a distribution: counts of a ladder of bins that add up, and all that follows from them.
+"""The question for a distribution: counts of bins that add up, and the shares computed from them.
 
     bins → the rows that count → integers of every bin → noise on every level of a tree → least squares → shares
 

@@ -1,7 +1,7 @@
 """YAML and JSON without surprises: plain data comes out, and nothing is ever executed.
 
-Of YAML, what people write by hand: mappings with text for names, lists, text, numbers, truth values, dates. NO is a
-country and 01234 a postal code here, not a truth value and a number. Names given twice, tags, anchors and aliases are
+YAML is read as people write it by hand: mappings with text for names, lists, text, numbers, truth values, dates. NO is
+a country and 01234 a postal code here, not a truth value and a number. Names given twice, tags, anchors and aliases are
 refused: each of them makes a document mean something else than it seems to.
 """
 

@@ -1,4 +1,4 @@
-"""Noise on marginals, and how far their cells may be off: as far as the question and its price alone tell."""
+"""Noise on marginals, and how far their cells may be off, computed from the question and its price alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release of marginals hands back: tables that agree, each an answer of its own."""
+"""The answer to a question for marginals: tables that agree, each an answer of its own."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ class Marginals:
     """What a release of marginals says: tables that agree, each an `Answer` of its own.
 
     `marginals["sex", "age_group"]` is one of them. Everything in it was paid for, so all that is done with it is free.
+
+    Attributes:
+        question: The question that was asked.
+        widths: How far the noise reaches in each table.
+
+    >>> tables = patients.marginals([["smoker", "region"], ["region"]]).release(epsilon=1)
+    >>> len(tables["smoker", "region"].table), len(tables["smoker"].table)
+    (12, 2)
+    >>> sum(tables["smoker"]["count"]) == sum(tables["region"]["count"])
+    True
     """
 
     answer: Answer

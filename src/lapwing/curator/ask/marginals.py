@@ -2,8 +2,8 @@
 
     sets of columns → the rows that count, once → integers of every marginal → noise on each → least squares → answer
 
-A row counts in all marginals or in none, so the exact tables agree. Noise breaks that, and weighted least squares
-restores it (`lapwing.mechanisms.marginals`), which is post-processing. Privacy and proof: marginals.md
+A row counts in all marginals or in none, so the exact tables agree. Noise breaks that. Weighted least squares restores
+it (`lapwing.mechanisms.marginals`), which is post-processing. Privacy and proof: marginals.md
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a query costs: one item for each noisy number, each with its share of the loss, none looking at data.
+"""What a query costs: one item for each noisy number, each with its share of the loss. No item looks at data.
 
-Statistics are vectors over the groups and get noise for what one unit can change in all groups together. Quantiles and
+Statistics are vectors over the groups, and get noise for what one unit can change in all groups together. Quantiles and
 key tests act group by group, and a unit touches several: their losses add up over these groups (curator.md, point 6).
 """
 

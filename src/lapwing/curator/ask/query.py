@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Query(Question):
-    """A question about groups of rows.
+    """A question about groups of rows, ready to be quoted and released.
 
     Privacy: what the releaser of its tables states; of tables of `lw.open`, add_remove of one unit. Proof: curator.md
 
@@ -69,8 +69,14 @@ class Query(Question):
         checker.check(self)
 
     def bounded(self, **bounds: int) -> Query:
-        """The same with other bounds on what counts of one unit: max_groups_per_unit and max_rows_per_group, or
-        max_rows_per_unit.
+        """The same question with other bounds on what counts of one unit (contribution bounding).
+
+        Args:
+            bounds: `max_groups_per_unit` and `max_rows_per_group` (1 each, unless you say otherwise), or
+                `max_rows_per_unit` for all groups together.
+
+        Returns:
+            The question with these bounds.
 
         >>> question = patients.agg(lw.count()).bounded(max_rows_per_unit=2)
         """
@@ -96,7 +102,15 @@ class Query(Question):
 
     @staticmethod
     def from_yaml(text: str, table: PrivateTable, tables: Any = ()) -> Query:
-        """The question that was saved, about this table and whatever other tables it names.
+        """The question that `to_yaml` saved.
+
+        Args:
+            text: The YAML.
+            table: The private table to ask.
+            tables: Further tables that the question names.
+
+        Returns:
+            The question, to be quoted and released.
 
         >>> lw.Query.from_yaml(patients.agg(lw.count()).to_yaml(), patients) == patients.agg(lw.count())
         True
@@ -105,7 +119,15 @@ class Query(Question):
 
     @staticmethod
     def from_json(text: str, table: PrivateTable, tables: Any = ()) -> Query:
-        """The question that was saved, about this table and whatever other tables it names.
+        """The question that `to_json` saved.
+
+        Args:
+            text: The JSON.
+            table: The private table to ask.
+            tables: Further tables that the question names.
+
+        Returns:
+            The question, to be quoted and released.
 
         >>> lw.Query.from_json(patients.agg(lw.count()).to_json(), patients) == patients.agg(lw.count())
         True
@@ -125,15 +147,13 @@ class Query(Question):
     ) -> Quote:
         """What a release would cost, item by item, and how accurate it would be; nothing is spent or read.
 
-        `count` is a public fact: every group has at least so many rows. Means have an error only with it.
-
         Args:
             epsilon: What to spend, as ε.
             delta: With `epsilon`, allows Gaussian noise and secret keys.
             rho: What to spend instead, in zero-concentrated differential privacy.
             within: The largest error that every output may have, instead of a price.
-            confidence: With which probability an interval holds what it should.
-            count: At least so many rows in every group, as a public fact.
+            confidence: The probability that an interval contains the exact answer.
+            count: At least so many rows in every group, as a public fact. Means have an expected error only with it.
 
         Returns:
             The price, item by item, and the expected errors.
@@ -165,20 +185,19 @@ class Query(Question):
     ) -> Answer:
         """The private answer, charged before any data is read.
 
-        Say what to spend (`epsilon`, `epsilon` and `delta`, or `rho`), or how accurate every output must be (`within`,
-        at this `confidence`): then the smallest epsilon that will do is spent. With a `key`, the same question asked
-        again returns the stored answer and costs nothing; after Ctrl-C, too, when the charge stays. `progress` shows a
-        bar on a terminal or in a notebook if it takes longer than a second.
+        Say what to spend (`epsilon`, `epsilon` and `delta`, or `rho`), or how accurate every output must be (`within`):
+        then the smallest epsilon that will do is spent.
 
         Args:
             epsilon: What to spend, as ε.
             delta: With `epsilon`, allows Gaussian noise and secret keys.
             rho: What to spend instead, in zero-concentrated differential privacy.
             within: The largest error that every output may have, instead of a price.
-            confidence: With which probability an interval holds what it should.
-            count: At least so many rows in every group, as a public fact.
+            confidence: The probability that an interval contains the exact answer.
+            count: At least so many rows in every group, as a public fact. `within` needs it for means.
             analyst: Who asks, for allowances of single analysts.
-            key: A name for this question. Asked again under it, it costs nothing.
+            key: A name for this question. Asked again under it, also after Ctrl-C, it returns the stored answer or goes
+                on with the first charge, and costs nothing.
             entropy: Where the noise comes from. Anything but the default is not private.
             progress: Whether to show a bar if it takes longer than a second.
 
@@ -211,6 +230,12 @@ class Query(Question):
 
         The rows that count, clamped to their bounds: what noisy answers lie around. Nothing is charged. A table with a
         ledger, or opened for an analyst, refuses it. Of secret keys it shows those of two units or more.
+
+        Args:
+            progress: Whether to show a bar if it takes longer than a second.
+
+        Returns:
+            The exact values.
 
         >>> patients.agg(lw.count()).unprotected()["count"]
         (3000,)

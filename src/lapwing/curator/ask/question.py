@@ -36,7 +36,16 @@ class Post:
 
 @dataclass(frozen=True, repr=False)
 class Question:
-    """What is asked, and the facts that it decides: integers to fetch, what one unit can change, what it costs."""
+    """What is asked, and the facts that it decides: integers to fetch, what one unit can change, what it costs.
+
+    Attributes:
+        context: Where the rows are, whom they are about, and which ledger is charged.
+        plan: Which rows and columns are asked about.
+        grouping: The keys to group by.
+        aggregates: What is asked about each group.
+        bounding: How many groups and rows of one unit count.
+        post: What is done with the answer afterwards, at no cost: HAVING, ORDER BY, LIMIT.
+    """
 
     context: Context = field(compare=False, repr=False)
     plan: Plan

@@ -47,7 +47,13 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Quote(quotes.Quote):
-    """The price of a question.
+    """The price of a question, and how accurate its answer would be.
+
+    Attributes:
+        question: What is asked, in words.
+        expected: How far each output may be off.
+        confidence: The probability that an output is within its expected error.
+        notes: What a reader must know: which rows count, what is left out.
 
     >>> quote = patients.agg(lw.count(), lw.mean("age")).quote(epsilon=1, count=3000)
     >>> [line.output for line in quote.expected]

@@ -1,7 +1,7 @@
-"""Questions from plain data: what `writer.written` wrote, or somebody by hand, made anew by the usual constructors.
+"""Questions from plain data, written by `writer.written` or by hand, and built with the usual constructors.
 
-A file is believed nothing: names must be those of the tables at hand, operators and aggregates those of the language,
-in the numbers they take, and whatever the constructors refuse in Python or SQL they refuse here.
+Nothing in a file is trusted: names must be those of the tables at hand, operators and aggregates those of the language,
+with the right number of arguments. What the constructors refuse in Python or SQL they refuse here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A release: checked, priced, and answered by whoever answers for its tables; and what is done with noisy columns."""
+"""A release: checked, priced, and answered by the releaser of its tables; and what is done with the noisy columns."""
 
 from __future__ import annotations
 

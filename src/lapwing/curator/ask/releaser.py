@@ -1,8 +1,8 @@
 """Who answers a question, and how: the curator who holds the rows, or others who never have them in one place.
 
-A question says which rows, groups and numbers are meant. How its budget is stated and under which relation, what is
-released for it, who keeps count and where the noise comes from is up to the releaser of its tables. `central` is the
-one of this room. Another room hands its own to `Context`; nothing here knows of it. Decision 055
+A question says which rows, groups and numbers are meant. The releaser of its tables decides the rest: how the budget is
+stated and under which relation, what is released, which ledger is charged, and where the noise comes from. `central` is
+the one of this package. Another package hands its own to `Context`; nothing here knows of it. Decision 055
 
     refuse → budget → items → answer (charge, compute, noise, record)
 

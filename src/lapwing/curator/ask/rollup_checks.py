@@ -1,4 +1,4 @@
-"""What can be rolled up: numbers of which those of a group are the sum of those of its parts."""
+"""What can be rolled up: numbers that add up, so that a group is the sum of its parts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How much of an engine one unit can take up: at most `ROOM` bytes, by the question alone, whatever its rows are.
+"""How much of an engine's memory one unit can take up: at most `ROOM` bytes, whatever its rows are.
 
-An engine that runs out of memory at the rows of one person answers something about that person. Who asks decides how
+An engine that runs out of memory at the rows of one person reveals something about that person. The analyst decides how
 often a table is read, how many columns are computed from a row and how many rows a join makes of one. So all of that is
-limited before anything is charged: few reads, few columns, text of a public length (`narrowing`), and the fewer rows of
-a unit in a join (`multiplicity`) the wider they are. Proof: curator.md, point 1
+limited before anything is charged: few reads, few columns, text of a public length (`narrowing`), and fewer rows of a
+unit in a join (`multiplicity`) if they are wide. The question alone decides this. Proof: curator.md, point 1
 """
 
 from __future__ import annotations

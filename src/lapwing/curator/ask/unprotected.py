@@ -1,7 +1,7 @@
-"""The same answer without noise, for whoever owns the rows: to teach, to compare, to see what bounds do by themselves.
+"""The same answer without noise, for the owner of the rows: to teach, to compare, to see what bounds do by themselves.
 
-**Not private.** It is no release and cannot become one: it has another type than an answer, no loss, nothing that a
-ledger could record, and a table that keeps count or was opened for an analyst refuses it.
+**Not private.** It is no release and cannot become one: it has another type than an answer, no loss, and nothing that a
+ledger could record. A table that has a ledger, or was opened for an analyst, refuses it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ FEWEST = 2
 @dataclass(frozen=True, slots=True, repr=False)
 class Unprotected:
     """What a question would answer without noise: bounded and clamped like a release, and not private.
+
+    Attributes:
+        columns: The keys and the exact values.
 
     >>> patients.agg(lw.count()).unprotected()["count"]
     (3000,)

@@ -1,8 +1,8 @@
 """Questions as plain data, for YAML and JSON: the steps of the plan, the keys, the aggregates, what is done afterwards.
 
-Tables are known by name and meet the tables that are opened when a question is read back; so do their columns, with
-whatever is publicly known about them by then. Everything is made anew by the constructors that a question in Python or
-SQL passes through: a file is believed nothing. With the same tables the digest is the same.
+Tables are saved by name. When a question is read back, the name stands for the table that is opened then, with its
+columns and whatever is publicly known about them by then. Everything is built with the constructors that a question in
+Python or SQL passes through: nothing in a file is trusted. With the same tables the digest is the same.
 
     {table: visits}            a private table, to begin with       {where: …}   {select: {name: …}}
     {join: {table: zips, …}}   with a public table, on columns      {join_unit: {rows: […], …}}   {exists: {rows: […]}}

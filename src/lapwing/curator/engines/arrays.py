@@ -1,4 +1,4 @@
-"""Columns of this process, counted by numpy in blocks that fit the cache: what the engine would return, only faster.
+"""Arrays of this process, counted by numpy in blocks that fit the cache: the integers of the engine, only faster.
 
 For tables in which every row is a unit, when nothing but the counts of one numeric column is asked for. The integers
 are those of the statements in `bins` and `compiler`: same clamps, same grid, same bins.

@@ -1,10 +1,10 @@
-"""Frames of this process in which no cell can stop DuckDB: what it would refuse to take in is NULL instead.
+"""Frames of this process, prepared so that no cell can stop DuckDB: what it would refuse becomes NULL.
 
-DuckDB checks cells while it takes a frame in, where no statement can catch what it raises: half a character in a
-column of Python objects, a moment with a zone that 64 bits of microseconds cannot hold. So such columns are handed over
-in another form, which follows from their types alone: moments without their zone (in UTC), Python objects one by one,
-as text or None. Text of Arrow, on the other hand, DuckDB does not check at all: it is checked here, and in statements
-where it comes from a file piece by piece.
+DuckDB checks cells while it takes a frame in, where no statement can catch an error: half a character in a column of
+Python objects, a moment with a zone that 64 bits of microseconds cannot hold. So such columns are handed over in
+another form, which depends on their types alone: moments without their zone (in UTC), Python objects one by one, as
+text or None. DuckDB does not check text of Arrow at all. It is checked here, or in statements if it comes from a file
+piece by piece.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The DuckDB databases of our own: one for each setting and process, replaced when it does not answer any more.
 
-An error inside DuckDB can end a whole database: every later statement in it fails, whoever asks. So a database is
-asked something harmless before a question is, which depends on no row and on no question.
+An error inside DuckDB can end a whole database: every later statement in it fails, whoever asks. So a harmless
+statement, which depends on no row and no question, is run before each question.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Encodings of CSV files that the owner names: in each of them, any bytes are valid text.
 
-DuckDB reads UTF-8. Its own decoders of other encodings stop at some bytes, which would tell that a record has them. So
-a file in another encoding is copied as UTF-8 for each question: what one byte (of UTF-16, one unit of two) becomes
-depends on nothing but its neighbours in the same character, and commas, quotes and line ends stay what they are.
+DuckDB reads UTF-8. Its own decoders of other encodings stop at some bytes, which would reveal that a record has them.
+So a file in another encoding is copied as UTF-8 for each question. What one byte (of UTF-16, one unit of two) becomes
+depends on nothing but its neighbours in the same character. Commas, quotes and line ends stay what they are.
 """
 
 from __future__ import annotations

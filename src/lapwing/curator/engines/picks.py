@@ -1,7 +1,7 @@
 """Quantiles of every group: coarse counts from the engine, then finer ones only where a draw depends on them.
 
-What is asked for a second time depends on the data and on the noise; the engine learns it, which sees the data anyway,
-and nobody else does.
+What is fetched in the second step depends on the data and on the noise. Only the engine learns it, and the engine sees
+the data anyway.
 """
 
 from __future__ import annotations

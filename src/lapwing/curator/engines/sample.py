@@ -1,12 +1,12 @@
-"""A fair sample of each unit's rows: in each group every row has the same chance to be kept, and R of them are.
+"""A fair sample of each unit's rows: in each group R rows are kept, and every row has the same chance.
 
 The rows of a unit in a group are sorted by their content and numbered r = 0 … n − 1. A salted hash of unit and group
 draws an offset o from 0 … n − 1, and a row is kept if (r·R + o) mod n < R: systematic sampling. That keeps exactly
 min(n, R) rows, each with probability min(1, R/n) over salts (curator.md, point 2).
 
-One partition (the unit) and one order (group, content) serve every window: where a group begins is its rank, where it
-ends the number of rows up to its last, so one sort is enough. Rows that agree in group and content are interchangeable.
-Where counting in a window takes long, the number of rows comes from a join with the groups that have more than R.
+One partition (the unit) and one order (group, content) serve every window. A group begins at its rank and ends at the
+number of rows up to its last, so one sort is enough. Rows that agree in group and content are interchangeable. Where
+counting in a window takes long, the number of rows comes from a join with the groups that have more than R.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Long expressions in steps: what stands in several places of one is a column of an inner SELECT, computed once.
+"""Long expressions in steps: a part that stands in several places is a column of an inner SELECT, computed once.
 
 A grid mentions an expression several times to clamp it, and an expression its own parts. Written out, that multiplies:
-Spark planned a logarithm of 14 pieces for 15 seconds. Expressions are total on every row, so it does not matter that a
-part is computed where a CASE would not have come to it (curator.md, point 3).
+Spark planned a logarithm of 14 pieces for 15 seconds. Expressions are total on every row, so a part may be computed
+even where a CASE would not have reached it (curator.md, point 3).
 """
 
 from __future__ import annotations

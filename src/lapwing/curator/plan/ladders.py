@@ -29,7 +29,19 @@ _DATES: dict[str, Callable[[dt.date], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder(metaclass=Helpful):
-    """The levels of one column: their names, and the labels that lead to each of its public values."""
+    """The levels of one column: their names, and the labels that lead to each of its public values.
+
+    `lw.dates` and `lw.bins` make them.
+
+    Args:
+        column: The column.
+        names: The names of the levels, from the top.
+        edges: The ends of the bins of the last level; none where the column has `values`.
+        paths: For each value or bin, its labels from the top level to the last.
+
+    >>> lw.dates("flown", "2013-01-01", "2013-12-31", by=("month", "day")).names
+    ('month', 'day')
+    """
 
     column: str
     names: tuple[str, ...]
@@ -39,7 +51,18 @@ class Ladder(metaclass=Helpful):
     paths: tuple[tuple[Any, ...], ...]
 
     def key(self, columns: dict[str, Column]) -> Key:
-        """What its rows are grouped by: the finest rung."""
+        """What its rows are grouped by: the last level.
+
+        Args:
+            columns: The columns of the table, by name.
+
+        Returns:
+            The public key of the column.
+
+        Raises:
+            InvalidParameter: If the table has no such column.
+            UnsupportedQuery: If the column holds no dates, or no numbers for bins.
+        """
         if self.column not in columns:
             raise InvalidParameter("column", self.column, "is not a column", f"There are: {', '.join(columns)}.")
         column = columns[self.column]
@@ -55,9 +78,19 @@ class Ladder(metaclass=Helpful):
 
 @helpful
 def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "quarter", "month", "day")) -> Ladder:
-    """Levels of a column of dates, from `start` to `end` (both included, both public): years, quarters, months, days.
+    """Levels of a column of dates: years, quarters, months, days.
 
-    `by` names the levels from the top; the last one must be "day".
+    Args:
+        column: A column of dates.
+        start: The first day, "2025-01-01" or a date. It is public.
+        end: The last day, included. It is public.
+        by: The levels from the top: "year", "quarter", "month", "week", "day". The last one must be "day".
+
+    Returns:
+        A ladder for `hierarchy(…)`.
+
+    Raises:
+        InvalidParameter: If `end` is before `start`, or a level does not fit into the one above, as weeks in months.
 
     >>> dates("flown", "2013-01-01", "2013-12-31", by=("month", "day")).paths[0]
     ('2013-01', '2013-01-01')
@@ -86,7 +119,18 @@ def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "qu
 
 @helpful
 def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
-    """Levels of a column of numbers: public bins, and of each level `fan_out` neighbours together make one of the next.
+    """Levels of a column of numbers: public bins, and wider ones made of neighbours.
+
+    Args:
+        column: A column of numbers.
+        edges: The ends of the finest bins, three or more, in rising order. They are public.
+        fan_out: How many neighbours make one bin of the level above.
+
+    Returns:
+        A ladder for `hierarchy(…)`.
+
+    Raises:
+        InvalidParameter: If the edges do not rise.
 
     >>> bins("age", [0, 10, 20, 30, 40]).paths[3]
     ('20 – 40', '30 – 40')

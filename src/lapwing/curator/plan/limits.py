@@ -1,4 +1,4 @@
-"""What a limit on one unit's rows costs: lost rows if it is low, noise if it is high. For the owner, who may count."""
+"""What a limit on one unit's rows costs: lost rows if it is low, noise if it is high. Only for the owner."""
 
 from __future__ import annotations
 

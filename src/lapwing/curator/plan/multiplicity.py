@@ -1,9 +1,9 @@
 """How many rows of one unit a plan can have, and a limit where joins would multiply them.
 
-A join of private tables makes k·l rows of k and l rows of one unit, and a join with a public table as many of each row
-as there are public rows that agree with it. Bounding comes last, so one unit could fill memory or disk, and a question
-that fails only for some people answers something about them. Therefore no unit brings more rows into a join than a
-public number, so that no chain of joins makes more of one unit than there is room for (`room`). Of more rows a fair
+If one unit has k and l rows in two private tables, their join has k·l. A join with a public table repeats each row for
+every public row that agrees with it. Bounding comes last, so one unit could fill memory or disk, and a question that
+fails only for some people answers something about them. Therefore a public number limits the rows that a unit brings
+into a join, so that a chain of joins never makes more of one unit than there is room for (`room`). Of more rows a fair
 sample is taken (`sample`). What a unit brings is still a function of its own rows (curator.md, point 1).
 """
 

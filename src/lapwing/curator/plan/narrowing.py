@@ -1,8 +1,8 @@
 """What a plan carries from step to step: only columns that something reads, and no long text where rows are held.
 
 Steps that look at one row at a time (WHERE, computed columns) hand it on and forget it. Joins, EXISTS, DISTINCT, set
-operations and totals per unit hold rows, so the analyst, who says how often a column is mentioned, would decide how
-much memory the rows of one person take. What they hold is therefore of a public width (curator.md, point 1).
+operations and totals per unit hold rows. The analyst says how often a column is mentioned, and would so decide how much
+memory the rows of one person take. What these steps hold is therefore of a public width (curator.md, point 1).
 """
 
 from __future__ import annotations

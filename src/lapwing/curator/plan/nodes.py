@@ -1,9 +1,10 @@
 """Query plans: frozen nodes whose rows each belong to exactly one unit and depend on that unit's rows alone.
 
 That property (point 1 of curator.md) is checked here when a node is made, by where a column comes from and not by its
-name. What keeps it: row-wise filters and expressions, joins with public tables, joins and EXISTS on the unit, DISTINCT
+name. These keep it: row-wise filters and expressions, joins with public tables, joins and EXISTS on the unit, DISTINCT
 and set operations that keep the unit, and totals per unit. Bounding comes later, just before aggregation, so no node
-needs a stability of its own. Where every row is a unit of its own, only what makes at most one row of one row is left.
+needs a stability of its own. Where every row is a unit of its own, only steps are allowed that make at most one row of
+one row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The integers that an engine returns for each group, and how far one unit can move them; and what is picked."""
+"""The integers that an engine returns for each group, how far one unit can move them, and quantiles to pick."""
 
 from __future__ import annotations
 

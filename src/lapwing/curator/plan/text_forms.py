@@ -1,7 +1,7 @@
-"""How values are written where a source has text: the forms that every engine reads by one rule, and the owner's word.
+"""How values are written as text: forms that every engine reads by one rule, and those that the owner declares.
 
-Each form is a pattern that a cell matches as a whole, without the spaces around it; what matches none is NULL. No form
-is read in two ways: what could be (1,234 may be a thousand or one) is read only if the owner says so.
+Each form is a pattern that a cell matches as a whole, without the spaces around it; a cell that matches none is NULL.
+No form is read in two ways: if it could be (1,234 may be a thousand or one), it is read only if the owner says how.
 """
 
 from __future__ import annotations

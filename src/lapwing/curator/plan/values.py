@@ -1,4 +1,4 @@
-"""Values that somebody wrote down: constants, public keys, rows of public tables."""
+"""Values that people write down: constants, public keys, rows of public tables."""
 
 from __future__ import annotations
 

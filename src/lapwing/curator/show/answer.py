@@ -139,7 +139,15 @@ class Table:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """What one release says.
+    """What one release says: values with their intervals, what they cost, and how they were computed.
+
+    Attributes:
+        columns: The keys and the values, each with its intervals and notes.
+        loss: What it cost.
+        remaining: What the ledger has left; None without a ledger.
+        confidence: The probability that an interval contains the exact answer.
+        notes: What a reader must know: which rows count, what was left out.
+        provenance: How it was computed: the question, the data sets, the version.
 
     >>> from lapwing.privacy import PureDP
     >>> column = Column("n", "count", (1203,), noise=((1191.0, 1215.0),))
@@ -182,7 +190,7 @@ class Answer:
 
     @property
     def value(self) -> int | float | None:
-        """The one value, of an answer that has one."""
+        """The value of an answer that has only one."""
         values = [column for column in self.columns if not column.is_key]
         if len(values) == 1 and len(self.table) == 1:
             value: int | float | None = values[0].values[0]
@@ -191,7 +199,7 @@ class Answer:
         raise InvalidCall("answer.value", why, "Use answer.table, which has rows and columns.")
 
     def explain(self) -> Explanation:
-        """The guarantee and every column in words, and the same as data.
+        """The guarantee and every column in words, and as data.
 
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> answer.explain().data["guarantee"]["epsilon"]
@@ -245,7 +253,10 @@ class Answer:
         return show.answer(self)
 
     def show(self, console: Console | None = None) -> None:
-        """Print in colour, on the terminal or on a console of rich.
+        """Print in colour.
+
+        Args:
+            console: A console of rich. None means the terminal.
 
         >>> from io import StringIO
         >>> from rich.console import Console
@@ -261,9 +272,18 @@ class Answer:
         return notebook.answer(self)
 
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
-        """Draw every column of values, or the one named, with error bars; into a file if a path is given.
+        """Draw the values with error bars; levels that add up (`release_hierarchy`, GROUP BY ROLLUP) as a treemap.
 
-        Of levels that add up (`release_hierarchy`, GROUP BY ROLLUP) it is a treemap of the first count or sum.
+        Args:
+            path: The file to draw into. None means that the figure is only returned.
+            column: The column to draw. None means every column of values; in a treemap, the first count or sum.
+
+        Returns:
+            The figure.
+
+        >>> import tempfile
+        >>> answer = patients.group_by("region").agg(lw.count()).release(epsilon=1)
+        >>> figure = answer.plot(tempfile.mkdtemp() + "/regions.png")
         """
         from lapwing.curator.show import plot, treemap, trees
 
@@ -271,22 +291,47 @@ class Answer:
         return draw(self, path, column)
 
     def tree(self, column: str | None = None, *, most: int = 200) -> str:
-        """An answer of levels as a tree, each node below its parent, with the values or the one named.
+        """An answer of levels as a tree, each node below its parent. Print it: `print(answer.tree())`.
 
-        Print it: `print(answer.tree())`.
+        Args:
+            column: The column of values to show. None means all of them.
+            most: How many nodes to show.
+
+        Returns:
+            The tree as text.
+
+        >>> answer = patients.release_hierarchy(["region", "smoker"], lw.count(), epsilon=1)
+        >>> answer.tree().splitlines()[2].startswith("├─ North")
+        True
         """
         from lapwing.curator.show import trees
 
         return trees.text(self, column, checks.whole(most=most))
 
     def leaves(self) -> Table:
-        """Of an answer of levels, the rows that are not divided further, with the `code` of each."""
+        """The rows of an answer of levels that are not divided further, with the `code` of each.
+
+        >>> answer = patients.release_hierarchy(["region", "smoker"], lw.count(), epsilon=1)
+        >>> len(answer.leaves())
+        12
+        """
         from lapwing.curator.show import trees
 
         return Table(trees.leaves(self))
 
     def to_map_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """The leaves of an answer of levels as CSV: a code for a map to join on, the values and their intervals."""
+        """The leaves of an answer of levels as CSV: a code for a map to join on, the values and their intervals.
+
+        Args:
+            path: The file to write. None means that the text is only returned.
+
+        Returns:
+            The text.
+
+        >>> answer = patients.release_hierarchy(["region"], lw.count(), epsilon=1)
+        >>> answer.to_map_csv().splitlines()[0]
+        'code,level,region,count,count_low,count_high'
+        """
         from lapwing.curator.show import frames, trees
 
         text = frames.csv(trees.leaves(self))
@@ -310,6 +355,12 @@ class Answer:
     def from_json(text: str | bytes) -> Answer:
         """The answer that `to_json` wrote.
 
+        Args:
+            text: The JSON.
+
+        Returns:
+            The same answer.
+
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> Answer.from_json(answer.to_json()) == answer
         True
@@ -320,9 +371,10 @@ class Answer:
         return Answer(**{**parts, "columns": tuple(Column(**column) for column in parts["columns"])})
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Lists by name: the keys, the values, and after each value its `…_low` and `…_high`, the ends of the noise.
+        """The columns as lists by name: the keys, the values, and after each value the ends of its interval.
 
-        Where a column has a confidence interval as well, its ends are `…_population_low` and `…_population_high`.
+        The ends are called `…_low` and `…_high`. Where a column also has an interval for the population, its ends are
+        `…_population_low` and `…_population_high`.
 
         >>> list(patients.agg(lw.count()).release(epsilon=0.5).to_dict())
         ['count', 'count_low', 'count_high']
@@ -362,7 +414,13 @@ class Answer:
         return frames.pandas(self.columns)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """The columns of `to_dict` as CSV: the text, also written to a file if a path is given. NULL is empty.
+        """The columns of `to_dict` as CSV. NULL is empty.
+
+        Args:
+            path: The file to write. None means that the text is only returned.
+
+        Returns:
+            The text.
 
         >>> patients.agg(lw.count()).release(epsilon=0.5).to_csv().splitlines()[0]
         'count,count_low,count_high'

@@ -43,6 +43,17 @@ class Distribution(Answer):
 
     Everything in it was paid for, so quantiles, ranges and shares that are read from it cost nothing more. The bands of
     `count_below` and `share_below` hold at all edges at once, and so do the intervals of all quantiles.
+
+    Attributes:
+        edges: The ends of the bins, in rising order.
+        width: A function that says how far the count of neighbouring bins may be off.
+
+    >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+    >>> median = ages.quantile(0.5)
+    >>> 40 <= median.low <= median.value <= median.high <= 60
+    True
+    >>> 1800 < ages.between(20, 65).value < 2500, ages.below(20).value < 0.2
+    (True, True)
     """
 
     edges: tuple[float, ...] = ()
@@ -50,14 +61,27 @@ class Distribution(Answer):
 
     @staticmethod
     def of(answer: Answer, edges: tuple[float, ...], width: Width) -> Distribution:
-        """The distribution that an answer holds."""
+        """The distribution that an answer holds.
+
+        Args:
+            answer: The answer, with the columns of a distribution.
+            edges: The ends of the bins, in rising order.
+            width: A function that says how far the count of neighbouring bins may be off.
+
+        Returns:
+            The same answer as a distribution.
+        """
         parts = {part.name: getattr(answer, part.name) for part in fields(Answer)}
         return Distribution(**parts, edges=edges, width=width)
 
     def quantile(self, q: Number) -> Quantity:
-        """A value with about the share `q` of the values below it. Its interval is made of edges.
+        """A value with about the share `q` of the values below it.
 
-        The value is found between two edges as if the values there were spread evenly.
+        Args:
+            q: The share, between 0 and 1.
+
+        Returns:
+            The value, found as if values between two edges were spread evenly. The ends of its interval are edges.
         """
         share = float(checks.share(q=q))
         shares, spans = (0.0, *self.table[SHARE]), self._bands()
@@ -71,7 +95,18 @@ class Distribution(Answer):
         return Quantity(min(max(value, low), high), low, high, self.confidence)
 
     def between(self, low: Number, high: Number) -> Quantity:
-        """The number of rows from one edge up to another, with an interval for this range by itself."""
+        """The number of rows from one edge up to another.
+
+        Args:
+            low: The lower edge.
+            high: The upper edge.
+
+        Returns:
+            The number, with an interval for this range by itself.
+
+        Raises:
+            InvalidParameter: If one of them is not an edge, or `high` is not above `low`.
+        """
         first, last = self._place("low", low), self._place("high", high)
         if not first < last:
             raise InvalidParameter("high", high, "must lie above the other edge", "Write between(18, 65).")
@@ -81,7 +116,14 @@ class Distribution(Answer):
         return Quantity(max(near, 0.0), max(near - width, 0.0), max(near + width, 0.0), self.confidence)
 
     def below(self, edge: Number) -> Quantity:
-        """The share of the values below an edge."""
+        """The share of the values below an edge.
+
+        Args:
+            edge: One of the edges.
+
+        Returns:
+            The share, from 0 to 1, with its interval.
+        """
         place = self._place("edge", edge)
         if place == 0:
             return Quantity(0.0, 0.0, 0.0, self.confidence)
@@ -102,7 +144,15 @@ class Distribution(Answer):
         return [span or (value, value) for value, span in zip(column.values, column.noise or (), strict=True)]
 
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
-        """Draw the share below each edge with its band; or another column, as every answer does."""
+        """Draw the share below each edge with its band.
+
+        Args:
+            path: The file to draw into. None means that the figure is only returned.
+            column: Another column to draw, as every answer does. None means the shares.
+
+        Returns:
+            The figure.
+        """
         if column not in (None, SHARE):
             return Answer.plot(self, path, column)
         figure, [axes] = charts.figure(size=(7.5, 3.8), interactive=path is None)

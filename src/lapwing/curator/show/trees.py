@@ -1,4 +1,4 @@
-"""An answer whose rows are nodes of a tree: printed with branches, and the leaves alone, ready for a map."""
+"""An answer whose rows are nodes of a tree: printed with branches; or its leaves alone, ready for a map."""
 
 from __future__ import annotations
 

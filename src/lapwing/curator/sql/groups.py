@@ -1,6 +1,6 @@
 """A SELECT with groups: everything in its list, in HAVING and in ORDER BY is made of keys and aggregates.
 
-Which node of the syntax tree belongs to which aggregate is the word of the aggregate's class.
+The class of an aggregate says which nodes of the syntax tree belong to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """FROM, JOIN, WHERE and sub-queries of a SELECT, as a plan whose rows belong to units.
 
-Nothing here decides whether a plan is sound: the nodes of `plan` do. A unit is known by where its column comes from;
-what a column is called is only for people.
+Nothing here decides whether a plan is sound: the nodes of `plan` do. A unit is recognised by where its column comes
+from. Names of columns are only for people.
 """
 
 from __future__ import annotations

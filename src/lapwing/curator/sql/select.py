@@ -1,4 +1,4 @@
-"""SQL: a SELECT with groups becomes a `Query`; what cannot be argued to be private is refused, with an alternative.
+"""SQL: a SELECT with groups becomes a `Query`; what is not provably private is refused, with an alternative.
 
     WITH …  SELECT keys, aggregates  FROM … JOIN … WHERE …  GROUP BY …   → plan, grouping, aggregates: priced
     HAVING …  ORDER BY …  LIMIT …  and arithmetic on aggregates          → `Post`: free, from what is released

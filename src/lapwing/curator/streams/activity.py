@@ -1,7 +1,7 @@
-"""Who counts in a step: whoever was active in few enough steps before, and far enough apart; and who appears first.
+"""Who counts in a step: units that were active in few enough earlier steps, far enough apart; and who appears first.
 
 Privacy: whether the rows of a unit count in a step depends on that unit's own rows, in this step and before, and on
-nobody else. Whoever is over the limit is left out without a word. Proof: streams.md, points 2 and 3
+nobody else. Units over the limit are left out without a word. Proof: streams.md, points 2 and 3
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From noisy sums to answers: what a question says so far, over some steps, or after every step. All public."""
+"""From noisy sums to answers: totals so far, over some steps, or after every step. All of it is public."""
 
 from __future__ import annotations
 
@@ -153,10 +153,26 @@ def _together(spans: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class History(Answer):
-    """An answer for every closed step, one below the other."""
+    """An answer for every closed step, one below the other. `Stream.history` makes it.
+
+    >>> import tempfile
+    >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+    >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+    >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+    >>> [str(month) for month in stream.history()["month"]]
+    ['2024-01-01', '2024-02-01']
+    """
 
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
-        """Draw a line for each group with its band, a panel for each column of values; into a file if one is named."""
+        """Draw a line for each group with its band, and a panel for each column of values.
+
+        Args:
+            path: The file to draw into. None means that the figure is only returned.
+            column: The column of values to draw. None means all of them.
+
+        Returns:
+            The figure.
+        """
         from lapwing.curator.show import lines
 
         return lines.draw(self, path, column)

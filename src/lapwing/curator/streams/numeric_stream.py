@@ -32,7 +32,15 @@ LARGEST_ERROR = 1e300
 
 @dataclass(frozen=True, slots=True)
 class NumericTotal:
-    """The sum of all numbers since the first steps, cut off at the threshold, or over some later steps."""
+    """The sum of all numbers since the first steps, cut off at the threshold, or over some later steps.
+
+    Attributes:
+        step: The last step that is summed.
+        threshold: Larger numbers count as this one. None while it is still to be chosen.
+
+    >>> print(lw.NumericTotal(step=600, total=1234.5, half_width=60.0, threshold=45.0))
+    step 600: 1,234.5 ± 60 at 95 % confidence, numbers cut off at 45
+    """
 
     step: int
     total: float | None
@@ -50,7 +58,20 @@ class NumericTotal:
 
 @dataclass(frozen=True, repr=False)
 class NumericStream:
-    """An open stream of numbers. Everything it shows was paid for when it was opened."""
+    """An open stream of numbers. Everything it shows was paid for when it was opened.
+
+    Attributes:
+        file: The file of the state. It is secret, since it holds exact sums.
+        mechanism: The mechanism (ToPS), with its public parameters.
+
+    >>> import tempfile
+    >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
+    >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
+    >>> for minute in range(300):
+    ...     total = stream.observe([minute % 30])
+    >>> stream.closed, stream.left, 0 < total.threshold <= 600
+    (300, 100, True)
+    """
 
     file: StateFile
     mechanism: Tops
@@ -77,7 +98,21 @@ class NumericStream:
             return 0 if ended else self.mechanism.steps - states.closed_steps(database)
 
     def observe(self, numbers: Any = (), *, step: int | None = None, entropy: Entropy = SYSTEM) -> NumericTotal:
-        """Close the next step with these numbers. A step that is closed already returns what is stored."""
+        """Close the next step with these numbers.
+
+        Args:
+            numbers: The numbers of the step, each between 0 and the bound. Others are clamped, and what is no number is
+                left out.
+            step: The number of the step, so that a second try closes none twice. None means the next one.
+            entropy: Where the noise comes from. Anything but the default is not private.
+
+        Returns:
+            The total after the step. For a step that is closed already this is the stored one.
+
+        Raises:
+            InvalidParameter: If `step` is later than the next one.
+            InvalidCall: If the stream has ended.
+        """
         wanted = None if step is None else checks.whole(step=step)
         with self.file.transaction() as database:
             closed = states.closed_steps(database)
@@ -89,7 +124,14 @@ class NumericStream:
         return self.at(target)
 
     def at(self, step: int) -> NumericTotal:
-        """What was shown after a closed step."""
+        """What was shown after a closed step.
+
+        Args:
+            step: The number of the step, from 1 on.
+
+        Returns:
+            The stored total.
+        """
         with self.file.transaction(write=False) as database:
             return self._shown(database, step)
 
@@ -99,7 +141,15 @@ class NumericStream:
             return self._shown(database, states.closed_steps(database))
 
     def between(self, first: int, last: int) -> NumericTotal:
-        """The sum over the steps from `first` to `last`, both included and both after the first steps."""
+        """The sum over the steps from `first` to `last`, both included and both after the first steps.
+
+        Args:
+            first: The first step of the sum.
+            last: The last step of the sum, which must be closed.
+
+        Returns:
+            The sum. It has an interval if it begins and ends with a block.
+        """
         start = checks.whole(minimum=self.mechanism.first + 1, first=first) - 1
         stop = checks.whole(minimum=start + 1, last=last)
         with self.file.transaction(write=False) as database:
@@ -111,7 +161,14 @@ class NumericStream:
         return NumericTotal(stop, late.total - (early.total or 0.0), width, late.threshold)
 
     def history(self, *, looking_back: bool = False) -> list[float]:
-        """The totals after every closed step but the first ones; looking back, they are made to never fall."""
+        """The totals after every closed step but the first ones.
+
+        Args:
+            looking_back: Whether to correct earlier totals by later ones, so that the series never falls.
+
+        Returns:
+            One total for each step.
+        """
         with self.file.transaction(write=False) as database:
             shown = [estimates[0][0] for estimates, _ in states.all_shown(database)]
         later = shown[self.mechanism.first :]
@@ -172,9 +229,28 @@ def open_numeric_stream(
 ) -> NumericStream:
     """Pay for a stream of numbers, once and durably, and begin it in a new file; or go on with the one in this file.
 
-    `state` is one file that only you may read: it holds exact sums. With a `ledger`, name the `dataset` whose allowance
-    it spends; the allowance must be about the unit of the mechanism, an event. `anchor` is a small file, beside it
-    unless you name another place, that notices if an older copy is put back.
+    Args:
+        state: The file of the stream. Only you may read it: it holds exact sums.
+        mechanism: What to open, `lw.Tops(…)`. None means to go on with the stream in the file, at no cost.
+        ledger: The ledger to charge. None means that nobody adds up what is spent.
+        dataset: The data set in the ledger. Its allowance must be about the unit of the mechanism, an event.
+        analyst: Who pays, for allowances of single analysts.
+        anchor: A small file that notices if an older copy of the state is put back. None means a file beside it.
+        entropy: Where the noise comes from. Anything but the default is not private.
+
+    Returns:
+        The open stream.
+
+    Raises:
+        InvalidParameter: If a ledger is given without a data set, or the file holds another stream.
+        BudgetExceeded: If the ledger has less left than the stream costs.
+
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/delays.stream"
+    >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
+    >>> total = lw.open_numeric_stream(file, delays).observe([12, 7])
+    >>> lw.open_numeric_stream(file).closed  # after a restart
+    1
     """
     file = _file(state, anchor)
     if mechanism is None:

@@ -39,7 +39,17 @@ from lapwing.privacy.weak_privacy import warn_if_large
 
 @dataclass(frozen=True, repr=False)
 class StreamQuestion:
-    """A stream that is not open yet: nothing has been read or spent."""
+    """A stream that is not open yet: nothing has been read or spent. `PrivateTable.stream` makes it.
+
+    Attributes:
+        definition: The question, the schedule of the steps, and whom the stream protects.
+        find: The function that opens a source of rows.
+        notation: How numbers, dates and truth values are written in text.
+
+    >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+    >>> print(question.quote(epsilon=1).loss)
+    ε = 1 (add_remove, per patient)
+    """
 
     definition: Definition
     find: Find = field(repr=False, compare=False)
@@ -57,7 +67,17 @@ class StreamQuestion:
         rho: Number | None = None,
         confidence: Number = 0.95,
     ) -> StreamQuote:
-        """What the stream costs, once for all steps, and how wide its bands are; nothing is spent or read."""
+        """What the stream costs, once for all steps, and how wide its intervals are; nothing is spent or read.
+
+        Args:
+            epsilon: What to spend on the whole stream, as ε.
+            delta: With `epsilon`, allows Gaussian noise.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            confidence: The probability that an interval contains the exact answer.
+
+        Returns:
+            The price, and the expected errors after the first, the middle and the last step, at worst, and for 7 steps.
+        """
         spend = budget_of(self.definition, epsilon, delta, rho)
         warn_if_large(spend.stated, "this stream")
         return quote(self.definition, spend, sure_of(confidence))
@@ -78,8 +98,24 @@ class StreamQuestion:
     ) -> Stream:
         """Pay for the stream, once and durably, and begin it in a new file; or go on with the one in this file.
 
-        `state` is one file that only you may read: it holds exact counts. `anchor` is a small file, beside it unless
-        you name another place, that notices if an older copy is put back. `clock` tells the time in UTC.
+        Args:
+            state: The file of the stream. Only you may read it: it holds exact counts.
+            epsilon: What to spend on the whole stream, as ε.
+            delta: With `epsilon`, allows Gaussian noise.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            confidence: The probability that an interval contains the exact answer.
+            anchor: A small file that notices if an older copy of the state is put back. None means a file beside it.
+            analyst: Who pays, for allowances of single analysts. None means whoever the table was opened for.
+            entropy: Where the noise comes from. Anything but the default is not private.
+            clock: A function that tells the time in UTC.
+
+        Returns:
+            The open stream.
+
+        Raises:
+            BudgetExceeded: If the ledger has less left than the stream costs.
+            InvalidParameter: If the file holds another stream.
+            IncompatibleLosses: If the ledger promises more than the stream protects.
         """
         spend = budget_of(self.definition, epsilon, delta, rho)
         warn_if_large(spend.stated, "this stream")

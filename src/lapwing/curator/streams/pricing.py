@@ -1,7 +1,7 @@
 """What a stream costs, once for all its steps: a counter for each statistic, each with its share of the loss.
 
-What one unit changes in one step is what it changes in a question (`Statistic.sensitivity`); in how many steps, the
-protection says. First appearances change a counter once for each group of a unit, whenever that is. Proof: streams.md
+In one step, one unit changes what it changes in a question (`Statistic.sensitivity`). The protection says in how many
+steps. First appearances change a counter once for each group of a unit, at any step. Proof: streams.md
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a stream would cost and how wide its bands would be, before anything is spent or read."""
+"""What a stream would cost and how wide its intervals would be, before anything is spent or read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,17 @@ Width = Callable[[StreamItem, Fraction], float]
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class StreamQuote(Quote):
-    """The price of a stream: once, for all its steps."""
+    """The price of a stream: once, for all its steps.
+
+    Attributes:
+        steps: How many steps the price covers.
+        state_bytes: The size of the counters in the state file.
+
+    >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+    >>> quote = question.quote(epsilon=1)
+    >>> quote.steps, quote.expected[-1].output
+    (12, 'count over the last 7 months')
+    """
 
     steps: int
     state_bytes: int

@@ -1,7 +1,7 @@
-"""From the rows of a step to exact integers: the statements of any question, wanted of that step. All secret.
+"""From the rows of a step to exact integers, by the same statements as in any question. All of it is secret.
 
 What one unit adds to a step is bounded by the limits of the question, as in a release. For streams that protect units,
-every unit's part is fetched by itself, because which units still count is known only where the state is (`activity`).
+every unit's part is fetched by itself, because only the state knows which units still count (`activity`).
 """
 
 from __future__ import annotations

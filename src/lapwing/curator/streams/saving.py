@@ -1,4 +1,4 @@
-"""A stream as plain data: what it counts and by which counters, so that its file alone is enough to go on with it."""
+"""A stream as plain data: its question and its counters, so that the file alone is enough to go on with it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Which step a row belongs to: by its own time where a column has it, by the declared rule where it comes late.
+"""Which step a row belongs to: by its own time if a column has it, and by the declared rule if it comes late.
 
-Where one step is closed by itself, the engine is asked for its rows. Where several are closed together, rows were kept
-for a step that was still open, or a watermark passes rows of later steps, all of them are fetched once and sorted here.
+If one step is closed by itself, the engine is asked for its rows. All rows are fetched once and sorted here if several
+steps are closed together, if rows were kept for a step that was still open, or if a watermark passes rows of later
+steps.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 `foreachBatch` may be called again with a batch that it was given before: after a lost worker the tasks of a batch are
 run again, after a lost driver the whole batch, with the same number. The number is in the state's transaction, so its
-rows are kept once. Volume closes nothing: how large a batch is, is up to the records.
+rows are kept once. The size of a batch closes no step, since it depends on the records.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The state of a stream: one SQLite file, in which a step is closed by one transaction or not at all.
+"""The state of a stream: one SQLite file. One transaction closes a step, or nothing of it happens.
 
 It holds what was shown (a chain of entries, as in a ledger) and what must never be: the exact blocks and the noise of
 the counters, who was active how often, who appeared already, rows of a step that is still open, and how far sources
 were read. A step is committed before anything of it is shown; from then on its stored answer is the only one. An anchor
 file remembers the last entry, so that an older copy that was put back, or a second copy, is noticed.
 
-Secret: only its owner may read the file. Whoever has it knows exact counts, and can subtract the noise.
+Secret: only its owner may read the file. Somebody who has it knows exact counts, and can subtract the noise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""An open stream: it is paid for, its state is in a file, and every step is closed by one transaction, once.
+"""An open stream: paid for, with its state in a file. One transaction closes each step, once.
 
-A step is on disk before anybody sees an answer. A closed step is never drawn again, whatever rows a second try brings:
-it returns what is stored. Steps end by the clock, never by how many rows there are. Proof: streams.md
+A step is on disk before anybody sees an answer. A closed step is never drawn again: a second try returns the stored
+answer, whatever rows it brings. Steps end by the clock, never by how many rows there are. Proof: streams.md
 """
 
 from __future__ import annotations
@@ -44,6 +44,27 @@ class Stream:
     """Answers that go on. Everything it shows was paid for when it was opened.
 
     `observe` closes a step; `estimate`, `window`, `between`, `history` and `top` show what is known, and cost nothing.
+    Steps are named by their number, from 1 on, or by a date or moment in them.
+
+    Attributes:
+        file: The file of the state. It is secret, since it holds exact counts.
+        definition: The question, the schedule of the steps, and whom the stream protects.
+        find: The function that opens a source of rows.
+        notation: How numbers, dates and truth values are written in text.
+        clock: A function that tells the time in UTC; by default the clock of this machine.
+
+    >>> import tempfile
+    >>> from lapwing.datasets import clinic_csv
+    >>> question = patients.stream(lw.count(), by="region", every="month", steps=12, start="2024-01-01", active_steps=1)
+    >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+    >>> january = stream.observe(clinic_csv())
+    >>> february = stream.observe()  # no rows
+    >>> stream.closed, stream.left
+    (2, 10)
+    >>> 700 < stream.estimate()["count"][0] < 1000  # patients in the North so far
+    True
+    >>> stream.top(1)["region"], len(stream.history(window=1).table)  # 2 months of 6 regions
+    (('North',), 12)
     """
 
     file: StateFile
@@ -63,7 +84,7 @@ class Stream:
 
     @cached_property
     def items(self) -> tuple[StreamItem, ...]:
-        """The counters."""
+        """The counters: one for each statistic."""
         pairs = zip(self.facts["items"], self.definition.statistics, strict=True)
         return tuple(saving.item_reread(data, self.definition, statistic) for data, statistic in pairs)
 
@@ -113,14 +134,25 @@ class Stream:
         entropy: Entropy = SYSTEM,
         **options: Any,
     ) -> Answer:
-        """Close a step with these rows, and every earlier one that is still open; the estimate after it.
+        """Close a step with these rows, and every earlier one that is still open.
 
-        `rows` are what `lw.open` takes, a list of dictionaries, or the result of a query; without any, the step had
-        none. `step` is a number, or a date in the step; left out, the next one. With `time=` rows go to their own step.
-        With a watermark, rows are read from where the last step left off, and dates and moments up to the end of the
-        step. With `late="next"`, rows come by a watermark or by `add`, so that each counts once. A step that is closed
-        already returns its stored answer, and `rows` are not read. `options` say how a file is written (`delimiter=`,
-        `encoding=`) or which `table=` of a database is meant.
+        With `time=`, each row goes to the step of its own time. With a watermark, rows are read from where the last
+        step left off, and dates and moments up to the end of the step. With `late="next"`, rows come by a watermark or
+        by `add`, so that each counts once.
+
+        Args:
+            rows: What `lw.open` takes, a list of dictionaries, or the result of a query. None means no rows besides
+                those of `add`.
+            step: The step to close, a number or a date in it. None means the next one.
+            entropy: Where the noise comes from. Anything but the default is not private.
+            options: How a file is written (`delimiter=`, `encoding=`), or which `table=` of a database is read.
+
+        Returns:
+            The estimate after the step. If the step was closed before, its stored answer; `rows` are then not read.
+
+        Raises:
+            InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
+            InvalidCall: If all steps are closed, or the stream was ended.
         """
         moment = moment_of("clock", self.clock())
         closed, target = self._target(step)
@@ -137,7 +169,18 @@ class Stream:
         return self.at(target)
 
     def catch_up(self, rows: Any = None, **options: Any) -> Answer | None:
-        """Close every step that is over by the clock, as `observe` does; None if there is none to show yet."""
+        """Close every step that is over by the clock, as `observe` does.
+
+        Args:
+            rows: As in `observe`.
+            options: As in `observe`.
+
+        Returns:
+            The estimate after the last closed step; None if no step is closed yet.
+
+        Raises:
+            InvalidCall: If the stream has `every="step"`, so that no clock knows its steps.
+        """
         if self.definition.schedule.every == "step":
             raise InvalidCall("catch_up", "you say when a step of this stream ends", "Write stream.observe(rows).")
         last = self.over
@@ -148,8 +191,15 @@ class Stream:
     def add(self, rows: Any, *, batch: tuple[str, int] | None = None, **options: Any) -> bool:
         """Keep rows for a step that is still open, durably; `observe` or `catch_up` closes it when its time is over.
 
-        A `batch` (a name of its source, and a number) is taken once: if it was before, nothing happens, and False is
-        returned. Rows lie in the state's file, in plain, until their step is closed.
+        Rows lie in the state's file, in plain, until their step is closed.
+
+        Args:
+            rows: As in `observe`.
+            batch: The name of a source and a number, such as `("log", 17)`. Each batch is taken once.
+            options: As in `observe`.
+
+        Returns:
+            Whether the rows were taken: False if the batch was taken before.
         """
         _check_batch(batch)
         with self.file.transaction(write=False) as database:
@@ -275,7 +325,14 @@ class Stream:
         return not isinstance(self.definition.protection, ConsecutiveSteps)
 
     def at(self, step: Any) -> Answer:
-        """What was shown after a closed step: totals from the start to its end, each with its interval."""
+        """What was shown after a closed step: totals from the start to its end, each with its interval.
+
+        Args:
+            step: A closed step.
+
+        Returns:
+            The stored answer. With `consecutive_steps=` it is about that step alone.
+        """
         with self.file.transaction(write=False) as database:
             place = self._closed(database, step)
             columns = self._columns(state.shown_at(database, place), place)
@@ -288,12 +345,31 @@ class Stream:
         return self.at(self._last())
 
     def window(self, steps: int, *, until: Any = None) -> Answer:
-        """The sums over the last so many closed steps, or those that end with `until`."""
+        """The sums over several consecutive steps.
+
+        Args:
+            steps: How many steps to sum over. If fewer are closed, all of them.
+            until: The last step of the window. None means the last closed one.
+
+        Returns:
+            The sums, each with its interval.
+        """
         last = self._last() if until is None else self.definition.schedule.step_of(until)
         return self._over(max(0, last - checks.whole(steps=steps)), last)
 
     def between(self, first: Any, last: Any) -> Answer:
-        """The sums over the steps from `first` to `last`, both included: numbers or dates."""
+        """The sums over the steps from `first` to `last`, both included.
+
+        Args:
+            first: The first step.
+            last: The last step, which must be closed.
+
+        Returns:
+            The sums, each with its interval.
+
+        Raises:
+            InvalidParameter: If `first` is after `last`, or `last` is not closed yet.
+        """
         schedule = self.definition.schedule
         start, stop = schedule.step_of(first), schedule.step_of(last)
         if start > stop:
@@ -301,7 +377,14 @@ class Stream:
         return self._over(start - 1, stop)
 
     def history(self, window: int | None = None) -> History:
-        """An answer after every closed step: the totals so far, or the sums over the last `window` steps each."""
+        """An answer after every closed step, one below the other.
+
+        Args:
+            window: Each answer sums over the last so many steps. None means totals since the start.
+
+        Returns:
+            The answers, with the step in the first column.
+        """
         with self.file.transaction(write=False) as database:
             shown = state.all_shown(database)
         if not shown:
@@ -326,7 +409,16 @@ class Stream:
         return answer
 
     def top(self, most: int, output: str | None = None, *, window: int | None = None) -> Answer:
-        """The groups with the largest estimates so far, or over a `window`: sorting what is public, at no cost."""
+        """The groups with the largest estimates. This sorts public numbers, and costs nothing.
+
+        Args:
+            most: How many groups to show.
+            output: The output to sort by. None means the first one.
+            window: Sum over the last so many steps. None means totals since the start.
+
+        Returns:
+            The largest groups, in falling order of their noisy values.
+        """
         answer = self.estimate() if window is None else self.window(window)
         values = [column for column in answer.columns if not column.is_key]
         by = answer.table.column(output) if output is not None else values[0]

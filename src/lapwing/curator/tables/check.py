@@ -1,4 +1,4 @@
-"""What the owner of a table should see before anybody asks: how well its cells fit what was declared about them.
+"""A report for the owner of a table, before anybody asks: how well its cells fit what was declared about them.
 
 **Not private.** A check reads the records and shows some of them. It is for the owner, who may see them anyway. It
 spends nothing and writes nothing, and its output must not reach an analyst.
@@ -92,6 +92,16 @@ class PerUnit:
 class Check:
     """The report. Not private: it is for the owner of the data only.
 
+    Attributes:
+        table: The name of the table.
+        rows: How many rows it has.
+        rows_without_unit: Rows that name nobody. They never count.
+        duplicates: Rows that repeat another one in every column.
+        epsilon: What a question would spend, for the recommended limits.
+        columns: What was found in each column.
+        per_unit: How many rows and groups units have, and what limits on them would do.
+        hints: What the owner may want to change.
+
     >>> check = patients.check(epsilon=0.5)
     >>> check.rows, check.units, check["age"].unread
     (3000, 3000, 0)
@@ -141,7 +151,14 @@ class Check:
         return show_check.html(self)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Draw what limits per unit cost: rows that are lost against noise; into a file if a path is given."""
+        """Draw what limits per unit cost: lost rows against noise.
+
+        Args:
+            path: The file to draw into. None means that the figure is only returned.
+
+        Returns:
+            The figure.
+        """
         from lapwing.curator.show import check as show_check
 
         return show_check.draw(self, path)

@@ -1,7 +1,7 @@
 """Data sets described in a file: where the rows are, whose they are, what is publicly known, what may be spent.
 
-The fields of a description are the keywords of `lw.open`. `describe` writes a template from the catalogue alone: names
-and types, never values, since whatever it found out by reading records would be told to whoever reads the file.
+The fields of a description are the keywords of `lw.open`. `describe` writes a template from names and types of columns
+alone. It never reads values: everybody who reads the file would see them.
 """
 
 from __future__ import annotations
@@ -51,9 +51,26 @@ _PLACES = ("source", "ledger", "anchor")
 
 @helpful
 def open_described(path: str | os.PathLike[str], **more: Any) -> PrivateTable:
-    """The private table that a YAML file describes: `open_described("visits.yaml")`.
+    r"""The private table that a YAML file describes: `open_described("visits.yaml")`.
 
-    What the file does not say may be said here, in the words of `lw.open`; what it says stays.
+    Args:
+        path: The description, as `lw.describe` begins it.
+        more: Further keywords of `lw.open`, for what the file does not say. What the file says cannot be changed.
+
+    Returns:
+        The private table. Nothing of it is read before a question is asked.
+
+    Raises:
+        InvalidParameter: If the file is not a description, or says something that cannot be.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lapwing.datasets import clinic_csv
+    >>> description = Path(tempfile.mkdtemp()) / "clinic.yaml"
+    >>> _ = description.write_text(f"source: {clinic_csv()}\nunit: patient\nbounds: {{age: [0, 120]}}\n")
+    >>> clinic = lw.open_described(description, types={"smoker": "boolean"})
+    >>> 40 < clinic.agg(lw.mean("age")).release(epsilon=1).value < 60
+    True
     """
     facts = read(path)
     return opened({**facts, **beside(facts, more)})
@@ -149,10 +166,23 @@ def describe(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> str:
-    """A template of a description, with a place for everything that is to be filled in; written to `path` if given.
+    """A template of a description, with a place for everything that is to be filled in.
 
-    Privacy: it is made from the names and declared types of the columns. No record is read, also not from a CSV file,
-    whose columns are all text as long as nobody declares them.
+    Privacy: it is made from the names and declared types of the columns. No record is read. Columns of a CSV file are
+    text until you declare them.
+
+    Args:
+        source: What `lw.open` takes.
+        path: A new file to write the template into. None means that it is only returned.
+        table: Which table of a database.
+        delimiter: The character between the cells of a CSV file. None means a comma, and a tab for .tsv.
+        encoding: The encoding of a CSV file. None means UTF-8.
+
+    Returns:
+        The template, as YAML.
+
+    Raises:
+        InvalidParameter: If the file cannot be written, or exists already.
 
     >>> from lapwing.datasets import clinic_csv
     >>> "unit" in lw.describe(clinic_csv())

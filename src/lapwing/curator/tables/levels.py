@@ -1,4 +1,4 @@
-"""What a hierarchy is asked by: columns and ladders from the top, with what is public about them."""
+"""The levels of a hierarchy: columns and ladders from the top, with what is public about them."""
 
 from __future__ import annotations
 

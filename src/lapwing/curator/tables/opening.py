@@ -61,16 +61,39 @@ def open(
 ) -> PrivateTable:
     """A private table: a CSV or Parquet file, a frame, or a table of a database.
 
-    `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys`, `types` and `complete` (columns with
-    a value in every row; one that is missing counts as the middle of the bounds) are public knowledge
-    about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`, with `rules`
-    about how to spend it; tables about the same people share a `dataset` name there. Where the ledger also promises
-    something to households, say how many units one may have by public knowledge: `max_units_per={"household": 4}`.
-    `decimal=","` is for text with numbers like 1.234,50 and dates like 31.12.2026, `thousands=","` for numbers like
-    1,234.50, `true="J"` and `false="N"` for other truth values than yes and no (docs/curator.md lists what is read
-    anyway). `names` renames the columns of a file, all of them in its order: for names that are missing or doubled.
-    Files and frames are read by a DuckDB of our own, with so much `memory` and so many `threads`, or by yours if you
-    give a `connection`, with the limits that you set there.
+    What you declare about columns is public knowledge. It is never read from the data.
+
+    Args:
+        source: A .csv or .parquet file, a frame of pandas, Polars or Arrow, a dictionary of numpy arrays, a Spark
+            DataFrame or session, a DuckDB connection or file, or the address `postgresql://…` of a database.
+        unit: The column that says whose row it is, or `lw.EACH_ROW` if every row is a unit of its own.
+        bounds: The range of number columns, `{"age": (0, 120)}`. Values outside count as the nearest bound.
+        keys: The values of columns to group by, `{"region": ["North", "South"]}`.
+        types: The types of columns, `{"smoker": "boolean"}`. Every column of a CSV file is text until you declare it.
+        complete: Columns that should have a value in every row. One that is missing counts as the middle of the bounds.
+        allowance: What may be spent in all, `lw.PureDP(3)`. It needs a ledger.
+        rules: How often one may ask, how little a question may cost, and how many may fail. They need an allowance.
+        ledger: The ledger that records what is spent, or its file. None means that nobody adds it up.
+        dataset: The name in the ledger. Tables about the same people share one. None means the table's name.
+        name: What SQL calls the table. None means the name of the file or of the table in the database.
+        names: New names for all columns of a file, in its order, for names that are missing or doubled.
+        table: Which table of a database.
+        analyst: Who asks, for allowances of single analysts.
+        population: A public lower limit on the number of units. A delta that is too large for it is refused.
+        max_units_per: How many units a household has at most by public knowledge, `{"household": 4}`, where the ledger
+            also promises something to households.
+        max_groups_per_unit: In how many groups one unit counts; 1 unless you say otherwise.
+        max_rows_per_group: How many rows of one unit count in each group; 1 unless you say otherwise.
+        max_rows_per_unit: Instead of the two: how many rows of one unit count in all groups together.
+        delimiter: The character between the cells of a CSV file. None means a comma, and a tab for .tsv.
+        encoding: The encoding of a CSV file. None means UTF-8.
+        decimal: "," for text with numbers like 1.234,50 and dates like 31.12.2026.
+        thousands: "," for text with numbers like 1,234.50.
+        true: Words that mean yes, such as "J", instead of the usual ones (docs/curator.md lists them).
+        false: Words that mean no, such as "N", instead of the usual ones.
+        memory: How much memory our DuckDB may use, such as "4GB". None means enough for all threads.
+        threads: How many threads our DuckDB may use. None means one for each core.
+        connection: A DuckDB connection of yours to read files and frames with, under the limits that you set there.
 
     Returns:
         The private table. Nothing of it is read before a question is asked.
@@ -139,9 +162,23 @@ def public(
     true: str | Sequence[str] | None = None,
     false: str | Sequence[str] | None = None,
 ) -> PublicTable:
-    """A public table, to be joined with private ones: a file, a frame, or a list of dictionaries.
+    """A public table, to be joined with private ones. It is read now, as a whole.
 
-    You state that it was not derived from private data, except from a release. It is read now, as a whole.
+    You state that it was not derived from private data, except from a release.
+
+    Args:
+        source: A file, a frame, a list of dictionaries, or a database. It has at most 100,000 rows.
+        name: What SQL calls the table. None means the name of the file, or "public" for a list.
+        types: The types of columns, `{"zip": "text"}`.
+        table: Which table of a database.
+        encoding: The encoding of a CSV file. None means UTF-8.
+        decimal: "," for text with numbers like 1.234,50.
+        thousands: "," for text with numbers like 1,234.50.
+        true: Words that mean yes, instead of the usual ones.
+        false: Words that mean no, instead of the usual ones.
+
+    Returns:
+        The public table. Its values are public keys, and its numbers have public bounds.
 
     >>> regions = lw.public([{"region": "North", "sea": False}, {"region": "Islands", "sea": True}], name="regions")
     >>> 0 < patients.join(regions, on="region").where("sea").agg(lw.count()).release(epsilon=1).value < 3000

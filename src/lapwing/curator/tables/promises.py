@@ -1,4 +1,4 @@
-"""What a table promises, and to whom: its allowance in the ledger, and how large other units are that have one."""
+"""What a table promises, and to whom: its allowance in the ledger, and the sizes of other units that have one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds for a column that nobody knows: proposed from a private histogram on a public ladder, for a price.
+"""Bounds for a column whose range is not known: proposed from a private histogram on a public ladder, for a price.
 
 Privacy: add_remove of one unit. The ladder is fixed beforehand. The histogram is released like any other, and what is
 read off it is post-processing. Proof: curator.md
@@ -35,6 +35,10 @@ def ladder(*, whole: bool) -> list[float]:
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Bounds between which most values lie, as far as the noise lets one tell. `low, high = proposal`.
+
+    Attributes:
+        column: The column.
+        low: The lower bound; None if no range of the ladder has clearly more rows than the noise.
 
     >>> low, high = patients.bounds("age", epsilon=1)
     >>> low < 50 < high
@@ -88,10 +92,24 @@ def bounds(
     """Propose bounds for a numeric column, for a price: `low, high = lw.bounds(visits, "cost", epsilon=0.1)`.
 
     Rows are counted between the rungs 0, 1, 2, 5, 10, … of a public ladder, with noise. The proposal reaches over all
-    ranges that have more rows than noise alone would show, with this `confidence` for all of them together.
-    Other options are those of `release`: analyst=, key=, entropy=.
+    ranges that have more rows than noise alone would show.
 
     Accuracy: a range with only a few rows, about as many as the noise, is missed: outliers do not widen the bounds.
+
+    Args:
+        table: The private table.
+        column: A column of numbers.
+        epsilon: What to spend, as ε.
+        delta: With `epsilon`, allows Gaussian noise.
+        rho: What to spend instead, in zero-concentrated differential privacy.
+        confidence: The probability that no range is taken because of noise alone, for all ranges together.
+        options: Further options of `Query.release`: `analyst=`, `key=`, `entropy=`.
+
+    Returns:
+        The bounds, and the private histogram that they were read from.
+
+    Raises:
+        InvalidParameter: If it is not a column of numbers.
 
     >>> low, high = lw.bounds(patients, "age", epsilon=1)
     >>> low < 50 < high

@@ -1,7 +1,7 @@
-"""Rows as arrays, for what its owner computes outside of the curator: a model that pays for itself, a local protocol.
+"""Rows as arrays, for what the owner computes outside of the curator: a model that pays for itself, a local protocol.
 
-**Not private.** Whoever holds the file can read it anyway. These rows are read by the rules of questions: what is no
-number where one is declared is missing, whatever the cell says. No error quotes a cell.
+**Not private.** The owner holds the file and can read it anyway. Rows are read by the rules of questions: a cell that
+is no number where one is declared is missing, whatever it says. No error quotes a cell.
 """
 
 from __future__ import annotations

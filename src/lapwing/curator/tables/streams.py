@@ -1,4 +1,4 @@
-"""Where a table and its streams meet: rows of a step come from wherever tables come from."""
+"""Streams of a table: the rows of a step come from the same sources as tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,25 @@ def open_stream(
 ) -> Stream:
     """Go on with the stream in a file: `open_stream("visits.stream").observe("visits-0412.csv")`. It costs nothing.
 
-    The file knows its question and its ledger; only a ledger on a server has to be named again.
+    Args:
+        state: The file of the stream. It knows its question and its ledger.
+        ledger: The ledger that the stream was charged to. It must be named if it is on a server, or was moved.
+        anchor: The anchor of the state, if it was moved.
+        clock: A function that tells the time in UTC; by default the clock of this machine.
+
+    Returns:
+        The stream, as it was left.
+
+    Raises:
+        InvalidParameter: If the file is not there, or holds no stream of a table that was paid for.
+        StreamDamaged: If the file was changed, or an older copy was put back.
+
+    >>> import tempfile
+    >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+    >>> file = tempfile.mkdtemp() + "/patients.stream"
+    >>> january = question.open(file, epsilon=1).observe([{"patient": 1}, {"patient": 2}])
+    >>> lw.open_stream(file).estimate() == january  # after a restart
+    True
     """
     from lapwing.curator.streams.opening import reopened
 

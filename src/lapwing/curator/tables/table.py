@@ -75,13 +75,31 @@ class PrivateTable(OpenedTable):
     def where(self, condition: str) -> PrivateTable:
         """The rows for which a condition holds: `where("smoker AND age >= 18")`.
 
+        Args:
+            condition: An expression in SQL over the columns. Rows for which it is false or NULL are left out.
+
+        Returns:
+            The table with these rows. Nothing is read yet.
+
         >>> 400 < patients.where("smoker AND age >= 18").agg(lw.count()).release(epsilon=1).value < 1500
         True
         """
         return self._with(Where(self.plan, expression(condition, self.plan.by_name, name="condition")))
 
     def select(self, *names: str, **computed: str) -> PrivateTable:
-        """Columns by name, and new ones from expressions: `select("region", bmi="weight / (height * height)")`."""
+        """Columns by name, and new ones from expressions: `select("region", bmi="weight / (height * height)")`.
+
+        Args:
+            names: Columns to keep.
+            computed: New columns, each an expression in SQL.
+
+        Returns:
+            The table with these columns. It still knows whose row each is. Nothing is read yet.
+
+        >>> costs = patients.select("region", per_visit="cost / (visits + 1)")
+        >>> 0 < costs.agg(lw.mean("per_visit", bounds=(0, 500))).release(epsilon=1).value < 500
+        True
+        """
         outputs = {name: expression(name, self.plan.by_name, name="column") for name in names}
         outputs |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
         return self._with(Select(self.plan, tuple(outputs.items())))
@@ -93,10 +111,26 @@ class PrivateTable(OpenedTable):
         *,
         how: Outer = "inner",
     ) -> PrivateTable:
-        """Join a public table on columns, or a private one on the unit (then `on` names the unit, or is left out).
+        """Join a public table on columns, or a private table on the unit.
 
-        `on` names columns of both, or maps columns of this table to those of the other. `how="left"` keeps rows of this
-        table that have no partner. Of columns that both have, those of the other are called `other.column`.
+        Of columns that both have, those of the other table get its name in front: `regions.name`.
+
+        Args:
+            other: The other table.
+            on: A column or columns of both, or a mapping from columns of this table to those of the other. For a
+                private table it names the unit, or is left out.
+            how: "inner" keeps rows with a partner, "left" keeps all rows of this table.
+
+        Returns:
+            The joined table. Nothing is read yet.
+
+        Raises:
+            InvalidParameter: If `other` is not a table.
+            UnsupportedQuery: If private tables are to be joined on anything but the unit.
+
+        >>> sea = lw.public([{"region": "Coast", "sea": True}, {"region": "Islands", "sea": True}], name="sea")
+        >>> 300 < patients.join(sea, on="region").agg(lw.count()).release(epsilon=1).value < 800
+        True
         """
         checks.one_of(("inner", "left"), how=how)
         if isinstance(other, PrivateTable):
@@ -113,14 +147,36 @@ class PrivateTable(OpenedTable):
         return self._with(join_public(self.plan, other.plan, on, how))
 
     def having_rows_in(self, other: PrivateTable, *, negated: bool = False) -> PrivateTable:
-        """The rows whose unit has (or has not) a row in another private table."""
+        """The rows whose unit has (or has not) a row in another private table.
+
+        Args:
+            other: A private table about the same units.
+            negated: Whether to keep the rows whose unit has no row there.
+
+        Returns:
+            The table with these rows. Nothing is read yet.
+
+        Raises:
+            InvalidParameter: If `other` is not a private table.
+
+        >>> smokers = patients.where("smoker")
+        >>> 400 < patients.having_rows_in(smokers).agg(lw.count()).release(epsilon=1).value < 1500
+        True
+        """
         if not isinstance(other, PrivateTable):
             raise InvalidParameter("other", type(other), "is not a private table", "Open it with lw.open.")
         context = together(self.context, other.context)
         return replace(self, plan=Exists(self.plan, other.plan, negated), context=context)
 
     def bounded(self, **bounds: int) -> PrivateTable:
-        """Say how much of one unit counts: max_groups_per_unit and max_rows_per_group, or max_rows_per_unit.
+        """Say how much of one unit counts (contribution bounding). Larger bounds need more noise.
+
+        Args:
+            bounds: `max_groups_per_unit` and `max_rows_per_group` (1 each, unless you say otherwise), or
+                `max_rows_per_unit` for all groups together.
+
+        Returns:
+            The table with these bounds.
 
         >>> 2900 < patients.bounded(max_rows_per_unit=2).agg(lw.count()).release(epsilon=1).value < 3100
         True
@@ -136,9 +192,18 @@ class PrivateTable(OpenedTable):
     ) -> Grouped:
         """Group by columns, or by expressions with a name: `group_by("region", adult="age >= 18")`.
 
-        Keys are public where they are known (declared with `keys=`, here or when the table was opened; truth values;
-        constants of a CASE): then every group is in the answer, and others are left out, or counted as
-        `everything_else`. Otherwise they are secret: shown only if enough units have them, which needs a delta.
+        Keys are public where they are declared, are truth values, or are constants of a CASE: then every group is in
+        the answer. Otherwise they are secret: shown only if enough units have them, which needs a delta.
+
+        Args:
+            names: Columns to group by.
+            keys: Public values of these columns, besides those that were declared when the table was opened.
+            everything_else: Whether to count other values than the public ones in a group of their own. By default they
+                are left out.
+            computed: Expressions in SQL to group by, each with its name.
+
+        Returns:
+            The groups, to be asked with `.agg(…)`.
 
         >>> patients.group_by("region").agg(lw.count()).release(epsilon=1)["region"]
         ('North', 'South', 'East', 'West', 'Coast', 'Islands')
@@ -164,11 +229,27 @@ class PrivateTable(OpenedTable):
     ) -> Query:
         """Ask about groups of groups whose numbers add up: `hierarchy(["country", "region", "town"], lw.count())`.
 
-        Levels are columns from the top, or ladders (`lw.dates`, `lw.bins`). Which values there are is public where keys
-        are declared, all combinations of them or only those of a `tree`, {"France": {"Bretagne": ["Brest"]}}; otherwise
-        it is a secret, and keys are tested level by level. `weights` is what will be read ("levels", "leaves",
-        "nodes", "ranges"), or a number for each level, the total first. `invariants` are counts that were published
-        exactly, {(): 1000} for the total, ("France",) for a node: these are not protected.
+        Which values there are is public where keys or a tree are declared. Otherwise it is a secret, and keys are
+        tested level by level, which needs a delta.
+
+        Args:
+            levels: Columns from the top, or ladders (`lw.dates`, `lw.bins`).
+            aggregates: What to ask about every group: counts, sums, means, spreads.
+            tree: The public groups as a tree, `{"France": {"Bretagne": ["Brest"]}}`. None means all combinations of
+                keys.
+            keys: Public values of the columns, besides those that were declared when the table was opened.
+            weights: What will be read and should be accurate: "levels", "leaves", "nodes", "ranges"; or a number for
+                each level, the total first.
+            integers: Whether to make counts whole numbers of at least 0 that add up.
+            invariants: Counts that were published exactly, `{(): 1000}` for the total, `("France",)` for a node. These
+                are not protected.
+
+        Returns:
+            The question, to be quoted and released.
+
+        >>> question = patients.hierarchy(["region", "smoker"], lw.count())
+        >>> [expected.output for expected in question.quote(epsilon=1).expected]
+        ['count (total)', 'count (region)', 'count (smoker)']
         """
         grouping, rollup = levels_of(self.plan.by_name, levels, tree=tree, keys=keys)
         numbers = tuple(weights) if isinstance(weights, list | tuple) else weights
@@ -184,9 +265,22 @@ class PrivateTable(OpenedTable):
         rho: Number | None = None,
         **options: Any,
     ) -> Answer:
-        """The private answer to `hierarchy(…)`; other options are those of it and of `Query.release`.
+        """The private answer to `hierarchy(…)`, charged before any data is read.
 
-        `release_hierarchy(["country", "region", "town"], lw.count(), epsilon=1).tree()` shows it as a tree.
+        Args:
+            levels: As in `hierarchy`.
+            aggregates: As in `hierarchy`.
+            epsilon: What to spend, as ε.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            options: Further options of `hierarchy` and of `Query.release`.
+
+        Returns:
+            An answer with a row for each node. `answer.tree()` shows it as a tree.
+
+        >>> answer = patients.release_hierarchy(["region", "smoker"], lw.count(), epsilon=1)
+        >>> by_level = list(zip(answer["level"], answer["count"], strict=True))
+        >>> sum(count for level, count in by_level if level == "region") == answer["count"][0]
+        True
         """
         asking = {name: options.pop(name) for name in (*_RELEASE, "progress") if name in options}
         question = self.hierarchy(levels, *aggregates, **options)
@@ -194,6 +288,13 @@ class PrivateTable(OpenedTable):
 
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it.
+
+        Args:
+            aggregates: What to ask.
+            called: What to ask, each with the name of its column in the answer.
+
+        Returns:
+            The question, to be quoted and released.
 
         >>> 30 < patients.agg(lw.mean("age")).release(epsilon=1).value < 70
         True
@@ -213,10 +314,23 @@ class PrivateTable(OpenedTable):
     ) -> MarginalsQuestion:
         """Ask for several tables of counts that agree: `marginals([["sex", "age_group"], ["age_group", "region"]])`.
 
-        Counts of rows, or the `aggregates` (counts and sums), by each set of columns; `[]` is the total. As in
-        `group_by`, an expression may have a name (`adult="age >= 18"`), and values must be public. A row with another
-        value in any of the columns is left out of all tables, or counted as `everything_else`. Marginals share the loss
-        equally, or by `weights`. `integers=True` asks for whole numbers that are not negative and still agree.
+        Values must be public. A row with another value in any of the columns is left out of all tables.
+
+        Args:
+            sets: The columns of each table. `[]` is the total.
+            aggregates: Counts and sums to ask for. Without any, rows are counted.
+            keys: Public values of the columns, besides those that were declared when the table was opened.
+            everything_else: Whether to count rows with other values in groups of their own.
+            weights: How the tables share the loss, a number for each. None means equally.
+            integers: Whether to ask for whole numbers that are not negative and still agree.
+            computed: Expressions in SQL to group by, each with its name: `adult="age >= 18"`.
+
+        Returns:
+            The question, to be quoted and released. Its answer holds a table for each set.
+
+        >>> tables = patients.marginals([["smoker", "region"], ["region"]]).release(epsilon=1)
+        >>> sum(tables["smoker", "region"]["count"]) == sum(tables["region"]["count"])
+        True
         """
         columns = columns_of_sets(sets, computed)
         grouping = self.group_by(*columns, keys=keys, everything_else=everything_else, **computed).grouping
@@ -242,12 +356,33 @@ class PrivateTable(OpenedTable):
     ) -> StreamQuestion:
         """Answers that go on: `stream(lw.count(), by="region", every="day", steps=365, start="2026-01-01", …)`.
 
-        The question is asked again after each of so many `steps`, for one price. Keys are public (`by=`). Rows are
-        brought later, with `observe`; with `time`, a column, each goes to its own step, and what comes `late` is
-        dropped or counts next. A `watermark` is a column by which a database is read on: a time, or a number that the
-        database gives each row when it is inserted (never people: one far ahead hides all that come later). Say in how
-        many steps one unit counts at most (`active_steps`, at least `separation` apart), or that any
-        `consecutive_steps` are protected; where every row is a unit, single events are.
+        The question is asked again after each of so many `steps`, for one price. Rows are brought later, with
+        `observe`.
+
+        Args:
+            aggregates: What to count after every step.
+            by: Columns to group by, or columns with their public values: `{"region": ["North", "South"]}`.
+            every: How long a step is: "minute", "hour", "day", "week", "month"; or "step", if you say when one ends.
+            steps: How many steps there will be. More steps need more noise.
+            start: When the first step begins, such as "2026-01-01". It is public. With "step" it is left out.
+            time: The column that says when a row happened: each row goes to its own step. None means that all rows are
+                of the step that is closed with them.
+            late: What becomes of rows whose step is closed: "drop" leaves them out, "next" counts them in the next
+                step.
+            grace: How long after its end a step stays open.
+            watermark: The column by which a database is read on: a time, or a number that the database gives each row
+                when it is inserted. People must not choose it: a number far ahead hides all rows that come later.
+            active_steps: In how many steps one unit counts at most. Of more, the first ones count.
+            separation: At least so many steps from one active step of a unit to the next. None means 1.
+            consecutive_steps: Protect what a unit does in any so many consecutive steps (w-event privacy), and no more.
+            everything_else: Whether to count other values than the public ones in a group of their own.
+
+        Returns:
+            The stream, to be quoted and opened. Nothing is read or spent yet.
+
+        >>> days = patients.stream(lw.count(), by="region", every="day", steps=90, start="2024-01-01", active_steps=1)
+        >>> print(days.quote(epsilon=1).loss)
+        ε = 1 (add_remove, per patient)
         """
         names, keys = keys_of(by)
         query = self.group_by(*names, keys=keys, everything_else=everything_else).agg(*check_aggregates(aggregates))
@@ -260,7 +395,15 @@ class PrivateTable(OpenedTable):
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
-        """The question that a SELECT stands for; `options` are bounds=, keys=, tables= and the bounds on one unit.
+        """The question that a SELECT stands for.
+
+        Args:
+            sql: The SELECT. It calls this table by its `name`.
+            options: Public knowledge (`bounds=`, `keys=`), further tables (`tables=`), `everything_else=`, and how much
+                of one unit counts (`max_rows_per_unit=`, …).
+
+        Returns:
+            The question, to be quoted and released.
 
         >>> print(patients.query("SELECT AVG(age) FROM patients").quote(epsilon=1, count=3000).loss)
         ε = 1 (add_remove, per patient)
@@ -268,14 +411,33 @@ class PrivateTable(OpenedTable):
         return _question(self, sql, options)
 
     def reread(self, data: Any, tables: Any = ()) -> Query:
-        """The question that plain data stands for: what `Query.from_yaml` has read."""
+        """The question that plain data stands for, as `Query.from_yaml` reads it.
+
+        Args:
+            data: The saved question as dictionaries and lists.
+            tables: Further tables that the question names.
+
+        Returns:
+            The question, to be quoted and released.
+
+        >>> import json
+        >>> question = patients.agg(lw.count())
+        >>> patients.reread(json.loads(question.to_json())) == question
+        True
+        """
         return reader.read(data, self, tables)
 
     @helpful
     def sql(self, sql: str, *, epsilon: Number | None = None, **options: Any) -> Answer:
         """The private answer to a SELECT: `sql("SELECT region, COUNT(*) FROM visits GROUP BY region", epsilon=0.5)`.
 
-        Other options are those of `query` and of `Query.release`.
+        Args:
+            sql: The SELECT. It calls this table by its `name`.
+            epsilon: What to spend, as ε.
+            options: Further options of `query` and of `Query.release`.
+
+        Returns:
+            Values with intervals, what they cost, and what remains.
 
         >>> 2900 < patients.sql("SELECT COUNT(*) AS n FROM patients", epsilon=1)["n"][0] < 3100
         True
@@ -285,6 +447,14 @@ class PrivateTable(OpenedTable):
 
     def bounds(self, column: str, **options: Any) -> Proposal:
         """Propose bounds for a column by a private step: `low, high = visits.bounds("cost", epsilon=0.1)`.
+
+        Args:
+            column: A column of numbers.
+            options: The options of `lw.bounds`: `epsilon=`, `delta=`, `rho=`, `confidence=` and those of
+                `Query.release`.
+
+        Returns:
+            The bounds, and the private histogram that they were read from.
 
         >>> low, high = patients.bounds("cost", epsilon=1)
         >>> low < high
@@ -297,8 +467,14 @@ class PrivateTable(OpenedTable):
     def check(self, *, epsilon: Number = 1) -> Check:
         """Compare the table with what was declared about it. Not private: for its owner only, never for an analyst.
 
-        How many cells fit, are absent, are beyond the bounds; examples of what could not be read; rows and groups of
-        one unit, and limits on them that suit an `epsilon`. Nothing is spent or written.
+        It says how many cells fit, are absent or are beyond the bounds, shows examples of what could not be read, and
+        counts rows and groups of one unit. Nothing is spent or written.
+
+        Args:
+            epsilon: What a question would spend. The recommended limits per unit balance lost rows against its noise.
+
+        Returns:
+            The report.
 
         >>> patients.check().rows
         3000
@@ -318,8 +494,20 @@ class PrivateTable(OpenedTable):
         """Columns as arrays, to fit a model of `lapwing.models`. Not private: for the owner, who holds the file anyway.
 
         Cells are read as in every question. Numbers are doubles, NaN where there is none; other values are None there.
-        The columns in `text` are given as text, as classes are written. One row of each unit, drawn anew each time, as
-        a model's guarantee needs it; `per_unit=None` reads all rows. Of more than `most` rows a random part is taken.
+
+        Args:
+            columns: The columns to read.
+            text: Columns to give as text, as classes are written.
+            per_unit: How many rows of each unit to read, drawn anew each time; a model's guarantee needs 1. None means
+                all.
+            most: Of more rows than this, a random part is taken. None means all rows.
+
+        Returns:
+            An array for each column, all of the same length.
+
+        >>> rows = patients.raw_rows(["age", "region"])
+        >>> len(rows["age"]), rows["age"].dtype.name
+        (3000, 'float64')
         """
         from lapwing.curator.tables.raw import raw_rows
 
