@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from docstring_sections import completed
-from griffe import Class, Extension, Function, Module, Object
+from griffe import Attribute, Class, Extension, Function, Module, Object
 
 
 class Inherited(Extension):
@@ -18,7 +18,7 @@ class Inherited(Extension):
                 bases = kind.mro()
             except (ValueError, AttributeError):  # of a base that is not ours, nothing is known
                 continue
-            _complete(kind, [base for base in bases if base.docstring], [each.name for each in kind.parameters])
+            _complete(kind, bases, _fields([kind, *bases]))
             for name, member in kind.members.items():
                 if isinstance(member, Function):
                     same = [base.members[name] for base in bases if isinstance(base.members.get(name), Function)]
@@ -33,6 +33,17 @@ def _classes(module: Module) -> list[Class]:
         elif isinstance(member, Module):
             found += _classes(member)
     return found
+
+
+def _fields(kinds: list[Class]) -> list[str]:
+    """What makes a value of a class: what its `__init__` takes, or the public fields of it and its bases."""
+    taken = [each.name for each in kinds[0].parameters]
+    found = [name for kind in reversed(kinds) for name, member in kind.members.items() if _is_field(name, member)]
+    return list(dict.fromkeys([*taken, *found]))
+
+
+def _is_field(name: str, member: Any) -> bool:
+    return isinstance(member, Attribute) and member.annotation is not None and not name.startswith("_")
 
 
 def _complete(member: Object, bases: list[Any], parameters: list[str]) -> None:

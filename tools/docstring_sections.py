@@ -76,10 +76,14 @@ def completed(text: str, inherited: Iterable[str], parameters: Iterable[str]) ->
 
 
 def _with_lines(text: str, title: str, lines: list[str]) -> str:
-    more = "\n".join(f"    {line}".rstrip() for line in lines)
+    """The text with lines at the end of a section; a new section stands before the examples."""
+    more = [f"    {line}".rstrip() for line in lines]
+    known = text.splitlines()
     for head in (f"{title}:", "Attributes:") if title == "Args" else (f"{title}:",):
-        before, found, after = f"\n{text}".partition(f"\n{head}\n")
-        if found:
-            return f"{before}{found}{more}\n{after}".removeprefix("\n")
+        if head in known:
+            place = known.index(head) + 1
+            while place < len(known) and known[place].startswith("    "):
+                place += 1
+            return "\n".join([*known[:place], *more, *known[place:]])
     body, *example = re.split(r"\n\n+(?=```pycon|>>>)", text, maxsplit=1)
-    return "\n\n".join([f"{body}\n\n{title}:\n{more}", *example])
+    return "\n\n".join([body, "\n".join([f"{title}:", *more]), *example])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = sorted(path for path in (ROOT / "src").rglob("*.py") if "node_modules" not in path.parts)
-LONGEST_MODULE = 450
+LONGEST_MODULE = 420
+"""In lines without documentation: what a reader of the reference needs does not make code harder to read."""
 NOT_OURS = {".git", "node_modules", "__pycache__", "build", "dist"}
 
 
@@ -37,8 +39,21 @@ def readable(path: Path) -> str:
         return ""
 
 
+def lines_of_code(text: str) -> int:
+    """The lines of a module less those of its docstrings."""
+    words = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr)]
+    documentation = [
+        node for node in words if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    ]
+    return len(text.splitlines()) - sum((node.end_lineno or 0) - node.lineno + 1 for node in documentation)
+
+
+def test_lines_of_code_leave_out_documentation_and_nothing_else() -> None:
+    assert lines_of_code('"""One."""\n\nx = 1\n"""Two\nthree."""\ny = """not\ndocumentation"""\n') == 4
+
+
 def test_every_module_can_be_read_in_one_sitting() -> None:
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in LIBRARY}
+    lengths = {path: lines_of_code(path.read_text(encoding="utf-8")) for path in LIBRARY}
     assert len(lengths) > 100
     long = [f"{path.relative_to(ROOT)} has {lines} lines" for path, lines in lengths.items() if lines > LONGEST_MODULE]
     assert not long, "\n".join(long)
