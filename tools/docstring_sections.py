@@ -76,7 +76,7 @@ def completed(text: str, inherited: Iterable[str], parameters: Iterable[str]) ->
 
 
 def _with_lines(text: str, title: str, lines: list[str]) -> str:
-    """The text with lines at the end of a section; a new section stands before the examples."""
+    """The text with lines at the end of a section; a new section stands before later ones and before the examples."""
     more = [f"    {line}".rstrip() for line in lines]
     known = text.splitlines()
     for head in (f"{title}:", "Attributes:") if title == "Args" else (f"{title}:",):
@@ -85,5 +85,6 @@ def _with_lines(text: str, title: str, lines: list[str]) -> str:
             while place < len(known) and known[place].startswith("    "):
                 place += 1
             return "\n".join([*known[:place], *more, *known[place:]])
-    body, *example = re.split(r"\n\n+(?=```pycon|>>>)", text, maxsplit=1)
-    return "\n\n".join([body, "\n".join([f"{title}:", *more]), *example])
+    later = {"Args": "Returns:|Raises:|", "Returns": "Raises:|"}[title]
+    body, *rest = re.split(rf"\n\n+(?={later}```pycon|>>>)", text, maxsplit=1)
+    return "\n\n".join([body, "\n".join([f"{title}:", *more]), *rest])

@@ -194,3 +194,21 @@ def test_parameters_results_and_errors_that_no_docstring_describes_become_fewer(
     left = {room: undescribed(room) for room in documentation.ROOMS}
     more = {room: names for room, names in left.items() if len(names) > UNDESCRIBED.get(room, 0)}
     assert not more, f"Write Args, Returns and Raises into the docstrings of these: {more}"
+
+
+def test_inherited_parameters_stand_where_a_reader_expects_them() -> None:
+    base = """Base.
+
+    Args:
+        entropy: Where randomness comes from.
+
+    Returns:
+        A number.
+    """
+    own = "Own.\n\nReturns:\n    Two numbers.\n\n>>> 1\n1"
+    whole = "Own.\n\nArgs:\n    entropy: Where randomness comes from.\n\nReturns:\n    Two numbers.\n\n>>> 1\n1"
+    assert completed(own, [base], ["entropy"]) == whole
+    more = completed("Own.\n\nArgs:\n    data: Rows.\n\n>>> 1\n1", [base], ["data", "entropy"])
+    assert list(described(more)) == ["data", "entropy"]
+    assert sections_of(more)["Returns"] == ["A number."]
+    assert more.endswith(">>> 1\n1")
