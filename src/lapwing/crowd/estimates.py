@@ -1,7 +1,8 @@
 """What reports say about a population: unbiased counts, two standard errors, and how much a liar can move them.
 
-There are two questions, and each has its error. About *the people who answered* only the coins are random
-(`population_…`). About *those they were drawn from at random* the drawing adds to it (`sample_…`).
+There are two questions, and each has its own error. About *the people who answered*, only the coins are random
+(`population_…`). About *the larger group that they were drawn from at random*, the sampling adds to the error
+(`sample_…`).
 """
 
 from __future__ import annotations

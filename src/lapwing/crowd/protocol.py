@@ -1,12 +1,12 @@
-"""What every local protocol is: one frozen object of public parameters, and three roles.
+"""The common interface of local protocols: one frozen object of public parameters, and three roles.
 
     client       randomize(answers) → Reports         everybody for themselves; nobody else sees an answer
     aggregator   absorb(state, reports) → Counts      whole numbers; a.merge(b) equals absorbing both
     analyst      estimate(counts) → Estimates         unbiased, with errors; of an open domain, of candidates
 
-Privacy: the relation is replace and the guarantee is local: what is sent when an answer is a, and when it is b, are
-alike within e^ε, whoever looks. That somebody takes part is not hidden. One report per person; who sends several adds
-their losses (see `lifetime`).
+Privacy: the relation is replace and the guarantee is local: the reports for any two answers have distributions that are
+alike within e^ε, whoever looks. That somebody takes part is not hidden. This holds for one report per person. The
+losses of several reports add up (see `lifetime`).
 """
 
 from __future__ import annotations
