@@ -63,7 +63,7 @@ class Series:
 
     @property
     def standard_errors(self) -> list[float]:
-        """The standard error of each mean, as `sample_standard_error` of its estimate; infinite where nobody reported."""
+        """The standard error of each mean (`sample_standard_error` of the step); infinite where nobody reported."""
         return [step.sample_standard_error for step in self.steps]
 
     def levels(self) -> list[float]:
