@@ -212,10 +212,9 @@ class PrefixExtension(PrefixTree):
     Args:
         functions: How many hash functions there are: a power of two.
 
-    >>> from lapwing.crowd import simulate
     >>> words = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=4)
-    >>> found = simulate(words, {"bird": 20_000, "lake": 20_000}).estimate()
-    >>> {"bird", "lake"} <= set(found.labels)
+    >>> reports = words.randomize(["bird"] * 20_000 + ["lake"] * 20_000)
+    >>> {"bird", "lake"} <= set(words.estimate(words.absorb(None, reports)).labels)
     True
     """
 
@@ -245,10 +244,9 @@ class TreeHist(PrefixTree):
         functions: How many hash functions the sketch has.
         width: How many cells each function has: a power of two.
 
-    >>> from lapwing.crowd import simulate
     >>> words = TreeHist(epsilon=4, alphabet="abcdefgh", length=3)
-    >>> found = simulate(words, {"bad": 20_000, "fee": 20_000}).estimate()
-    >>> {"bad", "fee"} <= set(found.labels)
+    >>> reports = words.randomize(["bad"] * 20_000 + ["fee"] * 20_000)
+    >>> {"bad", "fee"} <= set(words.estimate(words.absorb(None, reports)).labels)
     True
     """
 
