@@ -76,7 +76,27 @@ ACCOUNTS = {"lifetime": "lifetime.db", "donation": "device.db"}
 
 
 class Participant:
-    """The device of one person, in one collection. Any number of threads and processes may use one folder."""
+    """The device of one person, in one collection. Any number of threads and processes may use one folder.
+
+    Args:
+        folder: Where the device keeps its files; made if it does not exist. A copy of the folder is refused.
+        courier: How the device reaches the servers; None sends HTTP requests.
+        clock: Gives the time in seconds since 1970.
+        entropy: Source of random bits. Only tests should use another than the system's.
+
+    >>> import tempfile
+    >>> from lapwing.collect.workspace import Workspace
+    >>> folder = tempfile.mkdtemp()
+    >>> workspace = Workspace(f"{folder}/commute")
+    >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+    >>> person = Participant(f"{folder}/device")
+    >>> person.opt_in(workspace.open())
+    >>> person.record("bike"), person.record("rocket")
+    (True, False)
+    >>> print(person.status().remaining)
+    ε = 8 (replace, per person)
+    >>> person.opt_out()
+    """
 
     def __init__(
         self,
@@ -101,15 +121,23 @@ class Participant:
 
     @property
     def collection(self) -> Collection | None:
-        """What the person agreed to; None before, and after they left."""
+        """What the person agreed to; None before they agree, and after they leave."""
         with self._file.transaction(write=False) as database:
             return collection_in(database)
 
     def opt_in(self, collection: Collection, *, code: str | None = None, attribute: str | None = None) -> None:
-        """The person has read the question and the text, and agrees to this version. `code` admits them, if one must.
+        """Agree to a collection: the person has read the question and the text of this version.
 
-        `attribute` says to which crowd they belong, where the collection makes crowds of one. The operator's key is
-        pinned: nobody else can ask this device anything later.
+        The operator's key is pinned: nobody else can ask this device anything later.
+
+        Args:
+            collection: The signed collection. A new version may promise more protection than the last one, never less.
+            code: The admission code, where people need one; None elsewhere.
+            attribute: To which crowd the person belongs, where the collection makes crowds of an attribute.
+
+        Raises:
+            InvalidParameter: If the collection is not signed or promises less than before, if the code or the attribute
+                does not fit, or if the device lost its account.
         """
         if not collection.signed or collection.operator is None:
             raise InvalidParameter("collection", collection.name, "is not signed", "Run `lapwing collect open` first.")
@@ -185,8 +213,12 @@ class Participant:
     def record(self, answer: Any) -> bool:
         """Store an answer on the device. Nothing happens without consent. No answer raises an error.
 
-        False says that it does not count: nobody agrees, or the collection does not know such an answer. This is for
-        the screen that asked; nothing that leaves the device tells it.
+        Args:
+            answer: The true answer.
+
+        Returns:
+            Whether the answer counts. False if the person has not agreed, or the collection does not know such an
+            answer. This is for the screen that asked; nothing that leaves the device tells it.
         """
         collection = self.collection
         if collection is None:
@@ -240,7 +272,7 @@ class Participant:
                 self._strings().ask(collection, moment, day, self._courier)
 
     def status(self) -> Status:
-        """What waits, and what was given away so far."""
+        """What waits on the device, and how much privacy budget it has spent so far."""
         with self._file.transaction(write=False) as database:
             collection = collection_in(database)
             tables = ("answer", "outbox", "token")

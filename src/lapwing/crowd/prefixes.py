@@ -212,8 +212,8 @@ class PrefixExtension(PrefixTree):
     Args:
         functions: How many hash functions there are: a power of two.
 
-    >>> words = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=4)
-    >>> reports = words.randomize(["bird"] * 20_000 + ["lake"] * 20_000)
+    >>> words = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=4, keep=8, functions=1024)
+    >>> reports = words.randomize(["bird"] * 10_000 + ["lake"] * 10_000)
     >>> {"bird", "lake"} <= set(words.estimate(words.absorb(None, reports)).labels)
     True
     """
@@ -244,7 +244,7 @@ class TreeHist(PrefixTree):
         functions: How many hash functions the sketch has.
         width: How many cells each function has: a power of two.
 
-    >>> words = TreeHist(epsilon=4, alphabet="abcdefgh", length=3)
+    >>> words = TreeHist(epsilon=4, alphabet="abcdefgh", length=3, keep=8, functions=64, width=256)
     >>> reports = words.randomize(["bad"] * 20_000 + ["fee"] * 20_000)
     >>> {"bad", "fee"} <= set(words.estimate(words.absorb(None, reports)).labels)
     True
