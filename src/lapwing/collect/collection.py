@@ -202,12 +202,12 @@ class Collection:
 
     @property
     def whole(self) -> Protocol:
-        """What a device draws and pays for in a slot."""
+        """The protocol of all that a device sends in one slot, which it pays for together."""
         return self.local if self.fragments is None else self.fragments.whole
 
     @property
     def message(self) -> Protocol | StringProtocol:
-        """Of which every envelope holds one report: the protocol, or that of a fragment."""
+        """The protocol of the report in one envelope: that of the collection, or of one fragment."""
         return self.protocol if self.fragments is None else self.fragments.message
 
     @property
@@ -217,7 +217,7 @@ class Collection:
 
     @property
     def shufflers(self) -> tuple[str, ...]:
-        """Those among whom a device chooses for each fragment; none in other collections."""
+        """The shufflers that a device chooses from for each fragment; none in a collection without fragments."""
         if self.fragments is None:
             return ()
         return tuple(party for party in ("shuffler", *MORE_SHUFFLERS) if party in self.servers)
@@ -246,7 +246,7 @@ class Collection:
 
     @property
     def route(self) -> tuple[str, ...]:
-        """Through whose hands a report goes, from the ingestor to the aggregator."""
+        """The parties that a report passes, from the ingestor to the aggregator."""
         return ROUTES[self.transport]
 
     def before(self, party: str) -> str:

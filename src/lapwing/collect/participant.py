@@ -1,4 +1,4 @@
-"""One person's device in a collection: consent first, answers stay here, one report a slot leaves whatever happened.
+"""One person's device in a collection: consent comes first, answers stay on it, and every slot sends one report.
 
     opt_in        the person read the text and agreed; the operator's key is pinned
     record        an answer is stored on the device, without id or time; of many, a uniform sample
@@ -7,7 +7,7 @@
 
 A report is made once for a slot and stored before it is sent; sending again sends the same bytes. A crash burns a slot
 or repeats the bytes, and never makes a second report. A folder that was copied is refused, because two copies would
-answer the same slot twice; where even that fails (a machine restored from a snapshot), both send the same token, and
+answer the same slot twice. Where even that fails (a machine restored from a snapshot), both send the same token, and
 the ingestor takes one of them. Where an answer travels in fragments, all of them are drawn and paid for together, and
 each is sealed and sent at a time of its own, through a shuffler of its own (`answer_fragments.py`).
 

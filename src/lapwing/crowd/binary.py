@@ -1,4 +1,4 @@
-"""Yes or no, one randomised bit per person."""
+"""Randomised response to a yes-or-no question: one bit per person."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class BinaryResponse(ClosedProtocol):
 
     @property
     def coins(self) -> RandomizedResponse:
-        """The mechanism for one answer; its `alpha`, `beta` and `gamma` are the forms above."""
+        """The mechanism for one answer, with its `alpha`, `beta` and `gamma`."""
         return self._coins
 
     @property
@@ -132,7 +132,7 @@ class BinaryResponse(ClosedProtocol):
         return self._coins.privacy_loss()
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """How many people's truth is yes, and how many no: the two add up to n and have the same errors."""
+        """How many people's true answer is yes, and how many people's is no. The two add up to n and have the same errors."""
         import numpy as np
 
         self.check_own(state.protocol)

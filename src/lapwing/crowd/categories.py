@@ -83,7 +83,7 @@ class CategoryResponse(ClosedProtocol):
 
     @property
     def switch(self) -> Fraction:
-        """The probability of each answer that is not the truth."""
+        """The probability of reporting one certain answer that is not the true one."""
         return self._coins.switch
 
     @property

@@ -80,7 +80,7 @@ class Counts:
         return Counts(self.protocol, self.n + other.n, self.table + other.table)
 
     def add(self, reports: Reports) -> Counts:
-        """With these reports, in the same memory: for tables so large that no second one should be made.
+        """Add reports in the same memory, for tables so large that no second one should be made.
 
         The counts that this was called on must not be used any more.
 

@@ -1,4 +1,4 @@
-"""From RAPPOR's bits back to answers: which of many candidates were given, and how often.
+"""Decoding RAPPOR reports: which of many candidate answers were given, and how often.
 
     1  c_ij of the N_i reports of cohort i have a one in bit j; (c_ij/N_i − p*)/(q* − p*) is an unbiased estimate of the
        share with that bit set, with a known error (Erlingsson, Pihur and Korolova 2014; p*, q*: `Rappor`)
@@ -10,7 +10,7 @@
     5  every candidate, selected or not, is tested; the correction counts all of them
 
 Without β the answers that are not selected would push up all the counts. The scaled lasso (Sun and Zhang 2012) raises
-the penalty when the bits vary more than coins explain, which is what answers missing from the candidates do.
+the penalty when the bits vary more than coins explain. Answers that are missing from the candidates have this effect.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Estimates:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """The counts as shares of the people."""
+        """The estimated share of people for each answer."""
         return self.counts / max(self.n, 1)
 
     def __len__(self) -> int:

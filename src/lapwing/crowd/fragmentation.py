@@ -101,7 +101,7 @@ class AttributeFragments(metaclass=Helpful):
         return self.protocol.privacy_loss()
 
     def local_removal(self) -> Removal:
-        """The same, for an answer against none. It is also what a single message can cost."""
+        """What all messages of a person cost, for an answer against none. A single message can cost as much."""
         true, other = self._probabilities
         return Removal(ln_up(max(true / other, (1 - other) / (1 - true))), unit=self.protocol.unit)
 
@@ -112,7 +112,7 @@ class AttributeFragments(metaclass=Helpful):
             n: How many people send messages.
             delta: The probability δ that the guarantee may fail with: positive, less than 1.
             fakes: How many of the messages at a position may come from people who do not follow the protocol.
-            honest_share: The least share of the others that is honest, 0 to 1.
+            honest_share: The least share of the others that is honest: positive, at most 1.
 
         Returns:
             The central (ε, δ) guarantee of one bit.
@@ -127,7 +127,7 @@ class AttributeFragments(metaclass=Helpful):
             n: How many people send messages.
             delta: The probability δ that the guarantee may fail with: positive, less than 1.
             fakes: How many of the messages at a position may come from people who do not follow the protocol.
-            honest_share: The least share of the others that is honest, 0 to 1.
+            honest_share: The least share of the others that is honest: positive, at most 1.
 
         Returns:
             The guarantee of removal.
@@ -142,7 +142,7 @@ class AttributeFragments(metaclass=Helpful):
             n: How many people send messages.
             delta: The probability δ that the guarantee may fail with: positive, less than 1.
             fakes: How many of the messages at a position may come from people who do not follow the protocol.
-            honest_share: The least share of the others that is honest, 0 to 1.
+            honest_share: The least share of the others that is honest: positive, at most 1.
 
         Returns:
             The central (ε, δ) guarantee of an answer.
@@ -258,7 +258,7 @@ class ReportFragments(metaclass=Helpful):
             n: How many people send reports.
             delta: The probability δ that the guarantee may fail with: positive, less than 1.
             fakes: How many reports of a batch may come from people who do not follow the protocol.
-            honest_share: The least share of the others that is honest, 0 to 1.
+            honest_share: The least share of the others that is honest: positive, at most 1.
 
         Returns:
             The central (ε, δ) guarantee of an answer.
@@ -308,8 +308,8 @@ class ReportFragments(metaclass=Helpful):
 
         Args:
             state: The counts, from `absorb`.
-            candidates: The list of answers to count, for a protocol that needs candidates.
-            options: Options of `protocol.estimate`, such as `confidence`.
+            *candidates: The list of answers to count, for a protocol that needs candidates.
+            **options: Options of `protocol.estimate`, such as `confidence`.
 
         Returns:
             The estimated count of every answer, in people.

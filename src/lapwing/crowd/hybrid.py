@@ -111,7 +111,7 @@ class Hybrid(_Numeric):
         return (self.cells + 2,)
 
     def privacy_loss(self) -> PureDP:
-        """What one report costs: the larger of the losses of the two kinds of report, if both are sent."""
+        """What one report costs: the larger loss of the two kinds of report. A kind that is never sent does not count."""
         losses = [part.privacy_loss().epsilon for part, share in self._parts() if share]
         return self._loss(Fraction(max(losses)))
 

@@ -1,4 +1,4 @@
-"""What many people answered: each different answer once, and whose is which.
+"""The answers of many people: each different answer is stored once, and everybody's place in that list.
 
 Populations repeat themselves, so an answer is hashed or looked up once, however many give it.
 """
@@ -96,7 +96,7 @@ class Answers:
         return Answers(self.labels, self.places[part])
 
     def trimmed(self) -> Answers:
-        """Without labels that nobody here gives, if there are many: a protocol may hash every label."""
+        """The same answers without labels that nobody gives, if there are many: a protocol may hash every label."""
         import numpy as np
 
         if len(self.labels) <= len(self):

@@ -91,7 +91,7 @@ class Monitoring(ByEpsilon, ClosedProtocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Ones in every interval of every level, and at last how many reports are about that level."""
+        """A row for each level: the ones in each of its intervals, then the number of reports about that level."""
         return (self.levels, self.steps + 1)
 
     def privacy_loss(self) -> PureDP:

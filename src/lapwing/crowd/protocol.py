@@ -104,7 +104,7 @@ class Protocol(metaclass=Helpful):
 
     @abstractmethod
     def privacy_loss(self) -> PureDP:
-        """What one report costs, computed from the probabilities that are used."""
+        """What one report costs, computed from the exact probabilities of the coins."""
 
     @abstractmethod
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -135,7 +135,7 @@ class Protocol(metaclass=Helpful):
         return Reports.together([Reports(self, n, columns) for n, columns in zip(sizes, drawn, strict=True)])
 
     def empty(self) -> Counts:
-        """The counts of no reports."""
+        """The counts of an aggregator that has no reports yet."""
         import numpy as np
 
         return Counts(self, 0, np.zeros(self.shape, dtype=np.int64))
@@ -166,7 +166,7 @@ class Protocol(metaclass=Helpful):
 
     @property
     def fingerprint(self) -> bytes:
-        """16 bytes that differ wherever any parameter does."""
+        """A hash of 16 bytes over all parameters: two protocols with the same fingerprint understand each other's reports."""
         if not self._fingerprint:
             self._set(_fingerprint=hashlib.sha256(stated(self).encode()).digest()[:16])
         return self._fingerprint
@@ -264,7 +264,7 @@ class ByEpsilon:
 
         Args:
             epsilon: What one report costs at most.
-            parameters: The other parameters of the class.
+            **parameters: The other parameters of the class.
 
         Returns:
             The protocol.

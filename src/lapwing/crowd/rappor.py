@@ -258,7 +258,7 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
         """The counts of candidates, decoded with `decode`.
 
         Args:
-            options: `correction` and `selection`, as `decode` takes them.
+            **options: `correction` and `selection`, as `decode` takes them.
 
         Returns:
             The count of every candidate, whether it is significant, and the share of people that no candidate explains.
@@ -357,7 +357,7 @@ class Rappor(OneTimeRappor):
     def from_symbols(
         cls, *, k: int = 128, h: int = 2, m: int = 8, f: Number, p: Number, q: Number, salt: str = ""
     ) -> Self:
-        """The same, with the letters of the paper.
+        """The protocol with these parameters, by the letters of the paper.
 
         Args:
             k: `bits`.

@@ -74,7 +74,7 @@ class Shuffled(metaclass=Helpful):
             epsilon: The central epsilon to reach.
             delta: The probability δ that the central guarantee may fail with.
             fakes: How many reports of a batch may come from people who do not follow the protocol.
-            honest_share: The least share of the others that is honest, 0 to 1.
+            honest_share: The least share of the others that is honest: positive, at most 1.
 
         Returns:
             The protocol with the smallest batches that suffice.

@@ -95,8 +95,8 @@ class Simulation:
         """What the protocol estimates from the counts.
 
         Args:
-            candidates: The list of answers to count, for a protocol that needs candidates.
-            options: Options of `protocol.estimate`, such as `confidence`.
+            *candidates: The list of answers to count, for a protocol that needs candidates.
+            **options: Options of `protocol.estimate`, such as `confidence`.
 
         Returns:
             What `protocol.estimate` gives.
@@ -107,8 +107,8 @@ class Simulation:
         """The estimates beside the truth.
 
         Args:
-            candidates: The list of answers to count, for a protocol that needs candidates.
-            options: Options of `protocol.estimate`, such as `confidence`.
+            *candidates: The list of answers to count, for a protocol that needs candidates.
+            **options: Options of `protocol.estimate`, such as `confidence`.
 
         Returns:
             For every answer how far its estimate is off. Print it.

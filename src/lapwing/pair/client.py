@@ -210,7 +210,7 @@ class Client:
         return self._least([answer for _, answer in self._both({"do": "status"})])
 
     def status(self) -> dict[str, dict[str, Any]]:
-        """What each server says of itself."""
+        """What each server says of itself, by its name."""
         return dict(self._both({"do": "status"}))
 
     def status_of(self, name: str) -> dict[str, Any]:

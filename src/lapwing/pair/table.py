@@ -1,4 +1,4 @@
-"""A table that two servers hold: the curator's questions, quotes and answers, and nobody has the rows.
+"""A table that two servers hold: questions, quotes and answers as with the curator, but nobody has the rows.
 
     table = pair.open("pair.yaml", key="ada.pem")
     table.sql("SELECT sex, COUNT(*) FROM adult GROUP BY sex", epsilon=0.5)
