@@ -132,7 +132,10 @@ class BinaryResponse(ClosedProtocol):
         return self._coins.privacy_loss()
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """How many people's true answer is yes, and how many people's is no. The two add up to n and have the same errors."""
+        """How many people's true answer is yes, and how many people's is no.
+
+        Accuracy: the two counts add up to n and have the same errors.
+        """
         import numpy as np
 
         self.check_own(state.protocol)

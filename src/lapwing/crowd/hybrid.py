@@ -111,7 +111,7 @@ class Hybrid(_Numeric):
         return (self.cells + 2,)
 
     def privacy_loss(self) -> PureDP:
-        """What one report costs: the larger loss of the two kinds of report. A kind that is never sent does not count."""
+        """What one report costs: the larger loss of the kinds of report that are sent."""
         losses = [part.privacy_loss().epsilon for part, share in self._parts() if share]
         return self._loss(Fraction(max(losses)))
 

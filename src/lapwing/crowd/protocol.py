@@ -166,7 +166,7 @@ class Protocol(metaclass=Helpful):
 
     @property
     def fingerprint(self) -> bytes:
-        """A hash of 16 bytes over all parameters: two protocols with the same fingerprint understand each other's reports."""
+        """A hash of 16 bytes over all parameters. Reports and counts carry it."""
         if not self._fingerprint:
             self._set(_fingerprint=hashlib.sha256(stated(self).encode()).digest()[:16])
         return self._fingerprint
