@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lapwing import checks
 from lapwing.calls import Helpful
-from lapwing.crowd.rappor import PermanentResponse
+from lapwing.crowd.permanent_response import PermanentResponse
 from lapwing.crowd.reports import Reports
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, bernoulli
