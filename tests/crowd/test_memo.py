@@ -23,7 +23,8 @@ from chance import assert_follows, assert_share
 
 from lapwing.crowd.bits import unpack_rows
 from lapwing.crowd.memo import Memo, device_key, new_key
-from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, PermanentResponse, Rappor
+from lapwing.crowd.permanent_response import PermanentResponse
+from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Reproducible

@@ -19,7 +19,8 @@ from scipy import stats
 from lapwing.adversary import Audit, audit
 from lapwing.crowd.bits import unpack_rows
 from lapwing.crowd.items import Answers
-from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, PermanentResponse, Rappor
+from lapwing.crowd.permanent_response import PermanentResponse
+from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
 from lapwing.crowd.reports import Reports
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_up

@@ -1,4 +1,4 @@
-"""The live collection: devices randomise, servers carry, and nobody on the way learns more than was promised.
+"""Collections from many devices: devices randomise, servers carry, and no party learns more than was promised.
 
     collection   one signed file that devices, servers and analysts agree on
     device       Participant: consent, one report a slot, a lifetime budget

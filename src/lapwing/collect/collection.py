@@ -2,7 +2,7 @@
 
     draft     the YAML file that an operator writes
     signed    the same with the operator's key and signature; its hash is bound into every report
-    version   whoever changes anything makes another collection with another hash: devices must consent again
+    version   any change makes another collection with another hash: devices must consent again
 
 Privacy: the hash is an input of the encryption of every report (`sealing.py`) and of the token of every report
 (`tokens.py`), so a report made under one set of promises cannot be read, counted or paid for under another.
@@ -100,7 +100,38 @@ class Epoch:
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """A collection that was read and checked; `signed` says whether a signature was verified."""
+    """A collection that was read from its file and checked. Get one from `read`.
+
+    Attributes:
+        document: The file as it was read.
+        name: The name of the collection.
+        version: The version of its promises. People must agree again to a new one.
+        question: What people are asked.
+        consent: The text that people agree to.
+        protocol: What randomises answers on the device, or the protocol for strings, which are not randomised.
+        accounting: How a device counts what it spends: "lifetime" reports in every slot, "donation" only if something
+            happened.
+        transport: Which servers a report passes: "direct", "shuffled" or "blinded".
+        admission: Who gets tokens: "open", "codes" or "sign-in"; "nobody-asked" if reports need none.
+        reports_per_day: How many slots a day has. A device sends one report in each.
+        smallest_batch: How many reports a batch has at least before it is published.
+        publish_every: How often a batch is published.
+        opens: The first day.
+        closes: The last day.
+        servers: Address and key of each party, by name.
+        epochs: The times in which each set of keys is used.
+        operator: The public key of the operator who signed the file; None for a draft.
+
+    >>> import tempfile
+    >>> from lapwing.collect.workspace import Workspace
+    >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+    >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+    >>> collection = workspace.open()
+    >>> collection.name, collection.signed, collection.route
+    ('commute', True, ('ingestor', 'aggregator'))
+    >>> print(collection.report_loss, "for one report,", collection.lifetime, "for all of a device")
+    ε = 0.999484 (replace, per person) for one report, 8 for all of a device
+    """
 
     document: Mapping[str, Any]
     name: str
@@ -145,7 +176,7 @@ class Collection:
 
     @cached_property
     def digest(self) -> bytes:
-        """32 bytes that differ wherever anything does that devices or servers act on."""
+        """A hash of 32 bytes: it differs if anything differs that devices or servers act on."""
         return hashlib.sha256(statement(self.document, self.operator)).digest()
 
     @property
@@ -159,17 +190,24 @@ class Collection:
         return self.admission != "nobody-asked"
 
     def tokens_each(self, epoch: Epoch) -> int:
-        """How many tokens one device gets for an epoch: one for all it sends in a slot, and a day on both sides."""
+        """How many tokens one device gets for an epoch: enough for every slot, and for a day before and after.
+
+        Args:
+            epoch: The epoch.
+
+        Returns:
+            The number of tokens.
+        """
         return self.reports_per_day * self.messages_each * (epoch.days + 2)
 
     @property
     def whole(self) -> Protocol:
-        """What a device draws and pays for in a slot."""
+        """The protocol of all that a device sends in one slot, which it pays for together."""
         return self.local if self.fragments is None else self.fragments.whole
 
     @property
     def message(self) -> Protocol | StringProtocol:
-        """Of which every envelope holds one report: the protocol, or that of a fragment."""
+        """The protocol of the report in one envelope: that of the collection, or of one fragment."""
         return self.protocol if self.fragments is None else self.fragments.message
 
     @property
@@ -179,40 +217,75 @@ class Collection:
 
     @property
     def shufflers(self) -> tuple[str, ...]:
-        """Those among whom a device chooses for each fragment; none in other collections."""
+        """The shufflers that a device chooses from for each fragment; none in a collection without fragments."""
         if self.fragments is None:
             return ()
         return tuple(party for party in ("shuffler", *MORE_SHUFFLERS) if party in self.servers)
 
     def epoch(self, day: date) -> Epoch | None:
-        """The newest epoch of a day; None on days without one."""
+        """The newest epoch of a day.
+
+        Args:
+            day: The day.
+
+        Returns:
+            The epoch; None on days without one.
+        """
         return next((epoch for epoch in reversed(self.epochs) if epoch.covers(day)), None)
 
     def numbered(self, number: int) -> Epoch | None:
-        """The epoch of this number."""
+        """The epoch with a number.
+
+        Args:
+            number: The number in the file.
+
+        Returns:
+            The epoch; None if there is none.
+        """
         return next((epoch for epoch in self.epochs if epoch.number == number), None)
 
     @property
     def route(self) -> tuple[str, ...]:
-        """Through whose hands a report goes, from the ingestor to the aggregator."""
+        """The parties that a report passes, from the ingestor to the aggregator."""
         return ROUTES[self.transport]
 
     def before(self, party: str) -> str:
-        """From whom a party on the route gets reports; the first of them, if they are several."""
+        """From which party a party on the route gets reports.
+
+        Args:
+            party: The name of a party after the ingestor, such as "aggregator".
+
+        Returns:
+            The name of the party before it; the first one if there are several.
+        """
         return self.route[self.route.index(role(party)) - 1]
 
     def senders(self, party: str) -> tuple[str, ...]:
-        """All who may send reports to a party on the route."""
+        """All parties that may send reports to a party on the route.
+
+        Args:
+            party: The name of a party after the ingestor, such as "aggregator".
+
+        Returns:
+            Their names.
+        """
         before = self.before(party)
         return self.shufflers or (before,) if before == "shuffler" else (before,)
 
     def after(self, party: str) -> str:
-        """To whom a party on the route passes them on; the first of them, if they are several."""
+        """To which party a party on the route passes reports on.
+
+        Args:
+            party: The name of a party before the aggregator, such as "ingestor".
+
+        Returns:
+            The name of the party after it; the first one if there are several.
+        """
         return self.route[self.route.index(role(party)) + 1]
 
     @property
     def slot(self) -> timedelta:
-        """A device sends one report in each of these."""
+        """How long a slot is. A device sends one report in each."""
         return timedelta(days=1) / self.reports_per_day
 
     @property
@@ -229,7 +302,14 @@ class Collection:
         return report_loss(self.protocol if self.fragments is None else self.fragments.whole, self.crowd)
 
     def lifetime_loss(self, epsilon: Fraction) -> PureDP | ApproxDP:
-        """What reports cost together that used up so much epsilon, each in a batch of its own."""
+        """What reports cost together that used up so much epsilon, if each is in a batch of its own.
+
+        Args:
+            epsilon: The epsilon that was used up.
+
+        Returns:
+            The loss; for strings with its δ.
+        """
         once = self.report_loss
         if isinstance(once, PureDP):
             return PureDP(epsilon, relation="replace", unit=once.unit)
@@ -237,14 +317,14 @@ class Collection:
         return ApproxDP(epsilon, delta, relation="replace", unit=once.unit)
 
     def policy(self) -> LifetimePolicy:
-        """What a device that counts with `crowd.Lifetime` promises."""
+        """What a device with accounting "lifetime" promises."""
         charge = self.report_loss.epsilon
         group = QuestionGroup(name=self.name, questions=[self.name], charge=charge)
         allowance = PureDP(self.lifetime, relation="replace", unit=self.protocol.unit)
         return LifetimePolicy(allowance=allowance, period=self.slot, groups=[group])
 
     def donation(self) -> Donation:
-        """What a device that counts with `crowd.Device` promises."""
+        """What a device with accounting "donation" promises."""
         return Donation(protocol=self.local, lifetime=self.lifetime, per_day=self.reports_per_day)
 
     def to_json(self) -> bytes:

@@ -1,11 +1,10 @@
-"""The text of a collection: YAML for people, one line of JSON that is signed, and nothing that two readers could read
-differently.
+"""The text of a collection: YAML for people, and one line of JSON that is hashed and signed.
 
     YAML   what a person writes: comments, any order, "0.5" or 0.5
     JSON   what is hashed and signed: keys sorted, no spaces, ASCII; whole numbers, text, true, false, lists, maps
 
-A number with a point is kept as the text that was written, so it stays exact. A key that is written twice is refused:
-readers differ in which of the two they take.
+All readers must read the same. A number with a point is kept as the text that was written, so it stays exact. A key
+that is written twice is refused: readers differ in which of the two they take.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that are there after the power failed: written and synced before anybody relies on them."""
+"""Files that survive a power failure: written and synced before anybody relies on them."""
 
 from __future__ import annotations
 

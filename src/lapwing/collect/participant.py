@@ -1,15 +1,14 @@
-"""One person's device in a collection: consent first, answers stay here, one report a slot leaves whatever happened.
+"""One person's device in a collection: consent comes first, answers stay on it, and every slot sends one report.
 
     opt_in        the person read the text and agreed; the operator's key is pinned
     record        an answer is stored on the device, without id or time; of many, a uniform sample
     tick          to be called now and then: in each slot, at a random time, one report is made, kept and sent
     opt_out       what waits is deleted; what was sent cannot be recalled
 
-A report is made once for a slot and stored before it is sent; sending again sends the same bytes. A crash burns a slot
-or repeats the bytes, and never makes a second report. A folder that was copied is refused, because two copies would
-answer the same slot twice; where even that fails (a machine restored from a snapshot), both send the same token, and
-the ingestor takes one of them. Where an answer travels in fragments, all of them are drawn and paid for together, and
-each is sealed and sent at a time of its own, through a shuffler of its own (`answer_fragments.py`).
+A report is made once for a slot and stored before it is sent. A crash burns a slot or sends the same bytes again, and
+never makes a second report. A copied folder is refused, because two copies would answer the same slot twice. Should
+that fail (a machine restored from a snapshot), both send the same token, and the ingestor takes one of them. Fragments
+of an answer are drawn and paid for together, and sent one by one (`answer_fragments.py`).
 
 Privacy: with accounting `lifetime` everything that leaves the device, and when, is alike within e^lifetime for any two
 histories of answers (`crowd.Lifetime`): there is a report in every slot, at a time that coins chose, of one length.
@@ -76,7 +75,22 @@ ACCOUNTS = {"lifetime": "lifetime.db", "donation": "device.db"}
 
 
 class Participant:
-    """The device of one person, in one collection. Any number of threads and processes may use one folder."""
+    """The device of one person, in one collection. Any number of threads and processes may use one folder.
+
+    Args:
+        folder: Where the device keeps its files; made if it does not exist. A copy of the folder is refused.
+        courier: How the device reaches the servers; None sends HTTP requests.
+        clock: Gives the time in seconds since 1970.
+        entropy: Source of random bits. Only tests should use another than the system's.
+
+    >>> import tempfile
+    >>> from lapwing.collect.workspace import Workspace
+    >>> workspace, person = Workspace(tempfile.mkdtemp() + "/commute"), Participant(tempfile.mkdtemp() + "/device")
+    >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+    >>> person.opt_in(workspace.open())
+    >>> person.record("bike"), person.record("rocket"), str(person.status().remaining)
+    (True, False, 'ε = 8 (replace, per person)')
+    """
 
     def __init__(
         self,
@@ -101,15 +115,21 @@ class Participant:
 
     @property
     def collection(self) -> Collection | None:
-        """What the person agreed to; None before, and after they left."""
+        """What the person agreed to; None before they agree, and after they leave."""
         with self._file.transaction(write=False) as database:
             return collection_in(database)
 
     def opt_in(self, collection: Collection, *, code: str | None = None, attribute: str | None = None) -> None:
-        """The person has read the question and the text, and agrees to this version. `code` admits them, if one must.
+        """Agree to a collection: the person has read the question and the text of this version.
 
-        `attribute` says to which crowd they belong, where the collection makes crowds of one. The operator's key is
-        pinned: nobody else can ask this device anything later.
+        Args:
+            collection: The signed collection. Its operator's key is pinned: a later version must be signed with it.
+            code: The admission code, where people need one; None elsewhere.
+            attribute: To which crowd the person belongs, where the collection makes crowds of an attribute.
+
+        Raises:
+            InvalidParameter: If the collection is not signed, promises less than before, or does not fit code or
+                attribute.
         """
         if not collection.signed or collection.operator is None:
             raise InvalidParameter("collection", collection.name, "is not signed", "Run `lapwing collect open` first.")
@@ -185,8 +205,11 @@ class Participant:
     def record(self, answer: Any) -> bool:
         """Store an answer on the device. Nothing happens without consent. No answer raises an error.
 
-        False says that it does not count: nobody agrees, or the collection does not know such an answer. This is for
-        the screen that asked; nothing that leaves the device tells it.
+        Args:
+            answer: The true answer.
+
+        Returns:
+            Whether the answer counts: the person agreed, and the collection knows it. Nothing that is sent tells this.
         """
         collection = self.collection
         if collection is None:
@@ -217,8 +240,8 @@ class Participant:
     def tick(self) -> float:
         """Do what is due: get tokens, make the report of this slot if its time has come, send what waits.
 
-        Returns in how many seconds to call it again: when a report is due, or at random before that. Issuer and
-        ingestor would recognise a device by the rhythm of a timer.
+        Returns the seconds until the next call. They are partly random: the rhythm of a timer would identify the
+        device.
         """
         collection, moment = self.collection, self._clock()
         if collection is None:
@@ -240,7 +263,7 @@ class Participant:
                 self._strings().ask(collection, moment, day, self._courier)
 
     def status(self) -> Status:
-        """What waits, and what was given away so far."""
+        """What waits on the device, and how much privacy budget it has spent so far."""
         with self._file.transaction(write=False) as database:
             collection = collection_in(database)
             tables = ("answer", "outbox", "token")
@@ -272,10 +295,7 @@ class Participant:
         return datetime.fromtimestamp(self._clock(), UTC).date()
 
     def _refill(self, collection: Collection, day: date) -> bool:
-        """Ask for all tokens of an epoch: how many are asked for, and when, has nothing to do with answers.
-
-        True if the issuer was asked, whatever it said.
-        """
+        """Ask for all tokens of an epoch; number and time do not depend on answers. True if the issuer was asked."""
         epoch = collection.epoch(day)
         if epoch is None or not collection.tokens:
             return False

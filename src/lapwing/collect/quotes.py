@@ -115,7 +115,27 @@ class CollectionQuote:
 
 
 def quote(collection: Collection, *, devices: int = 10_000, error: Number | None = None) -> CollectionQuote:
-    """What a collection promises; `error` is the half-width that is wanted (0.02: two percentage points)."""
+    """What a collection promises before anybody reports: what each party can learn, and how accurate estimates will be.
+
+    Args:
+        collection: The collection, signed or a draft.
+        devices: How many devices take part, for the expected error.
+        error: The half-width of an estimate that is wanted (0.02 is two percentage points): the quote then says how
+            many devices it takes. None if no error is wanted.
+
+    Returns:
+        The promises and the expected error. Print it.
+
+    >>> import tempfile
+    >>> from lapwing.collect.workspace import Workspace
+    >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+    >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+    >>> offer = quote(workspace.drafted(), devices=5_000, error=0.02)
+    >>> print(offer.error)
+    ±5.3 percentage points
+    >>> 30_000 < offer.smallest < 40_000
+    True
+    """
     count = checks.whole(devices=devices)
     strings = isinstance(collection.protocol, StringProtocol)
     expected = None if strings else expected_error(collection, count)

@@ -60,7 +60,26 @@ _KEYS = _PROMISED | frozenset(
 
 
 def read(source: str | bytes | os.PathLike[str]) -> Collection:
-    """The collection in a file, in its text or in its bytes. What has a signature must have a valid one."""
+    """Read and check the file of a collection. If it is signed, the signature must be valid.
+
+    Args:
+        source: The path of the file, or its text or bytes (YAML or JSON).
+
+    Returns:
+        The collection.
+
+    Raises:
+        InvalidParameter: If the file cannot be read, is no collection or was changed after it was signed. The error
+            lists everything that is wrong.
+
+    >>> import tempfile
+    >>> from lapwing.collect.workspace import Workspace
+    >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+    >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+    >>> signed = workspace.open()
+    >>> read(workspace.folder / "collection.yaml") == signed
+    True
+    """
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and "\n" not in source and source.lstrip()[:1] != "{"
     ):

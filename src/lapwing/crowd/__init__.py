@@ -1,4 +1,4 @@
-"""The crowd: nobody has to be trusted, because people randomise their own answers.
+"""Local differential privacy: people randomise their own answers, so nobody has to be trusted.
 
 >>> from lapwing.crowd import UnaryEncoding
 >>> poll = UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike", "car"])

@@ -1,7 +1,7 @@
-"""What Apple is known to collect with these algorithms, and with which parameters.
+"""The features that Apple is known to collect with these algorithms, and their published parameters.
 
 Published figures only (Apple, "Differential Privacy Overview" and "Learning with Privacy at Scale", 2017, as collected
-in the table of deployed features); what was not published is None, not a guess. Epsilons are those of one donation:
+in the table of deployed features). What was not published is None, not a guess. Epsilons are those of one donation:
 somebody who donates twice a day spends twice as much, every day anew.
 
 >>> preset("popular emoji").width

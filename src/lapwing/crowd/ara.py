@@ -1,13 +1,14 @@
-"""ARA: guessing answers from how many bits of a RAPPOR report are on. A heuristic, to be seen beside the decoding.
+"""ARA guesses answers from how many bits of a RAPPOR report are on. It is a heuristic, to be compared with decoding.
 
 "Aggregated RAPPOR and Analysis" (Paul and Mishra 2020, as surveys describe it) hands a trusted curator both strings of
 every client, the permanent response and the report (prr and irr). Each gets a weighted sum: the number of its on-bits
 times a constant for that number, 17 constants in all for 32 bits. Sums of labelled training reports are stored; a new
 report is matched against them.
 
-Use `Rappor.estimate`: see ara.md for why a count of on-bits cannot tell answers apart. What the descriptions leave open
-is filled by the least assumption: the two weighted sums are added; sums are matched within a cohort, with the nearest
-one stored; where several answers have the same sum, the most frequent counts; more than 17 on-bits weigh like 17.
+Use `Rappor.estimate`: see ara.md for why a count of on-bits cannot tell answers apart. The descriptions leave some
+points open, which are filled by the least assumption: the two weighted sums are added; sums are matched within a
+cohort, with the nearest one stored; where several answers have the same sum, the most frequent counts; more than 17
+on-bits weigh like 17.
 """
 
 from __future__ import annotations

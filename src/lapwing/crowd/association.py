@@ -1,7 +1,7 @@
 """How two answers of the same people go together, from two RAPPOR reports each (Fanti, Pihur and Erlingsson 2016).
 
-Given that somebody's answer is a, a report is likelier than by noise alone by the product, over the bits that a sets in
-the cohort, of q*/p* where the bit is one and (1−q*)/(1−p*) where it is zero. For an answer that is no candidate hashes
+If somebody's answer is a, a report is likelier than by noise alone by a product over the bits that a sets in the
+cohort: q*/p* for a bit that is one, and (1−q*)/(1−p*) for a bit that is zero. For an answer that is no candidate hashes
 are uniform, so the mean over all bits, to the power of the hashes, takes its place. With L and M these likelihoods of
 the two reports, the joint shares P maximise Σ log Σ_ab P_ab·L_ia·M_ib, a concave function: expectation-maximisation
 climbs to its top from anywhere inside, and squared steps (Varadhan and Roland 2008) shorten the way.
@@ -48,11 +48,28 @@ class Independence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Association:
-    """The joint shares of two answers; the last row and column stand for any answer that is no candidate.
+    """The joint shares of two answers. The last row and column stand for any answer that is no candidate.
 
-    Accuracy: shares of maximum likelihood, within 0 … 1, so those near 0 are too large on average. Standard errors,
-    for people drawn at random, are from the observed information (with very many pairs, from what it would be if the
+    Accuracy: shares of maximum likelihood, within 0 … 1, so those near 0 are too large on average. Standard errors, for
+    people drawn at random, are from the observed information (with very many pairs, from what it would be if the
     answers were independent: a product of two small matrices).
+
+    Attributes:
+        first: The candidates for the first answer.
+        second: The candidates for the second answer.
+        n: How many people sent both reports.
+        shares: The joint shares: a row for each candidate of the first answer, and one for all others.
+        standard_errors: Of the shares, in the same shape.
+        log_likelihood: The logarithm of the likelihood of the reports, relative to noise alone.
+        iterations: How many steps the search took.
+        independence: A test that the two answers are independent.
+
+    >>> from lapwing.crowd import OneTimeRappor, associate
+    >>> rappor = OneTimeRappor(permanent_noise=0.25)
+    >>> home, work = (rappor.randomize(answers) for answers in (["bus", "car"] * 3000, ["bike", "car"] * 3000))
+    >>> joint = associate(home, work, ["bus", "car"], ["bike", "car"])
+    >>> joint["bus", "bike"] > 2000 > 1000 > joint["bus", "car"], joint.independence.p_value < 0.01
+    (True, True)
     """
 
     first: Sequence[Any]
@@ -81,14 +98,36 @@ def associate(
     tolerance: float = 1e-3,
     entropy: Entropy = SYSTEM,
 ) -> Association:
-    """The joint shares of the answers behind two reports of each person, in the same order.
+    """The joint shares of two answers, from two RAPPOR reports of each person.
 
-    `complete` says that everybody's answers are among the candidates; otherwise some share always goes to others.
-    `tolerance` is how much log-likelihood a step must still gain. The test of independence multiplies the scores of the
-    two marginal fits, person by person: no boundary disturbs it, as it would a likelihood ratio. With `permutations`
-    its p-value is exact: it counts random pairings of the reports that look as dependent as the real one.
+    The test of independence multiplies the scores of the two marginal fits, person by person: no boundary disturbs it,
+    as it would a likelihood ratio.
 
     Privacy: computed from reports, so it costs nothing more; two reports of a person cost the sum of both losses.
+
+    Args:
+        first: Everybody's report of the first answer, of `Rappor` or `OneTimeRappor`.
+        second: Everybody's report of the second answer, in the same order of people.
+        first_candidates: The answers to look for in the first reports.
+        second_candidates: The answers to look for in the second reports.
+        complete: Whether everybody's answers are among the candidates. If not, some share always goes to others.
+        permutations: How many random pairings of the reports the test of independence is compared with, which makes its
+            p-value exact. 0 takes the chi-square law.
+        tolerance: How much log-likelihood a step must still gain for the search to go on.
+        entropy: Source of random bits for the permutations.
+
+    Returns:
+        The joint shares with their standard errors, and the test of independence.
+
+    Raises:
+        InvalidParameter: If the reports are not two of each person, or `complete` is true without candidates.
+
+    >>> from lapwing.crowd import OneTimeRappor
+    >>> rappor = OneTimeRappor(permanent_noise=0.25)
+    >>> first, second = rappor.randomize(["tea", "milk"] * 3000), rappor.randomize(["cake", "bread"] * 3000)
+    >>> joint = associate(first, second, ["tea", "milk"], ["cake", "bread"], complete=True)
+    >>> joint["tea", "cake"] > 2000
+    True
     """
     import numpy as np
 

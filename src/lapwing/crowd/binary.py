@@ -1,4 +1,4 @@
-"""Yes or no, one randomised bit per person."""
+"""Randomised response to a yes-or-no question: one bit per person."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ _YES = {True: 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryResponse(ClosedProtocol):
-    """Say yes with one probability if the truth is yes, and with a smaller one if it is no.
+    """Answer a yes-or-no question with randomised response: one bit per person.
 
-    The coins are those of `lapwing.mechanisms.RandomizedResponse`, in the same three forms:
-    `from_coins(alpha, beta)`: with probability α tell the truth, otherwise say yes with probability β.
-    `from_gamma(gamma)`: tell the truth with probability γ, otherwise lie.
-    `from_epsilon(epsilon)`: the same, with the largest γ that ε allows.
-
-    An answer counts as yes if it equals 1 (or True); everything else, missing answers included, is no.
+    The coins are those of `lapwing.mechanisms.RandomizedResponse`, in the same three forms: `from_coins(alpha, beta)`,
+    `from_gamma(gamma)` and `from_epsilon(epsilon)`. An answer counts as yes if it equals 1 (or True). Everything else,
+    missing answers included, is no.
 
     Privacy: one report costs ln max(u/v, (1−v)/(1−u)), u and v being the two probabilities of yes.
     Accuracy: see `estimates.from_support`; with α = β = ½ the coins have the variance 0.75·n, whatever the truth.
     Proof: binary.md
+
+    Args:
+        yes_if_yes: Probability of reporting yes if the truth is yes.
+        yes_if_no: Probability of reporting yes if the truth is no: less than `yes_if_yes`.
 
     >>> print(BinaryResponse.from_coins(0.5, 0.5).privacy_loss())
     ε = 1.09862 (replace, per person)
@@ -67,17 +68,42 @@ class BinaryResponse(ClosedProtocol):
 
     @classmethod
     def from_coins(cls, alpha: Number, beta: Number = Fraction(1, 2), *, unit: str = "person") -> Self:
-        """Tell the truth with probability α, otherwise say yes with probability β (Warner's coins: ½, ½)."""
+        """Tell the truth with probability α, otherwise say yes with probability β (Warner's coins: ½, ½).
+
+        Args:
+            alpha: Probability of telling the truth.
+            beta: Probability of saying yes if the first coin does not ask for the truth; one half by default.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         return cls._of(RandomizedResponse.from_coins(alpha, beta, unit=unit))
 
     @classmethod
     def from_gamma(cls, gamma: Number, *, unit: str = "person") -> Self:
-        """Tell the truth with probability γ > ½, otherwise lie."""
+        """Tell the truth with probability γ > ½, otherwise lie.
+
+        Args:
+            gamma: Probability of telling the truth: more than one half.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         return cls._of(RandomizedResponse.from_gamma(gamma, unit=unit))
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, unit: str = "person") -> Self:
-        """Tell the truth with probability e^ε/(1 + e^ε), rounded down to 64 binary digits; otherwise lie."""
+        """Tell the truth with probability e^ε/(1 + e^ε), rounded down to 64 binary digits; otherwise lie.
+
+        Args:
+            epsilon: What one report costs at most.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         return cls._of(RandomizedResponse.from_epsilon(epsilon, unit=unit))
 
     @classmethod
@@ -86,7 +112,7 @@ class BinaryResponse(ClosedProtocol):
 
     @property
     def coins(self) -> RandomizedResponse:
-        """The mechanism for one answer; its `alpha`, `beta` and `gamma` are the forms above."""
+        """The mechanism for one answer, with its `alpha`, `beta` and `gamma`."""
         return self._coins
 
     @property
@@ -102,11 +128,14 @@ class BinaryResponse(ClosedProtocol):
         return (1,)
 
     def privacy_loss(self) -> PureDP:
-        """ln of the larger of the two ratios of probabilities, upwards."""
+        """What one report costs: ln of the larger of the two ratios of probabilities, rounded up."""
         return self._coins.privacy_loss()
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """How many people's truth is yes, and how many no: the two add up to n and have the same errors."""
+        """How many people's true answer is yes, and how many people's is no.
+
+        Accuracy: the two counts add up to n and have the same errors.
+        """
         import numpy as np
 
         self.check_own(state.protocol)

@@ -1,4 +1,4 @@
-"""One of k answers, each person's either the truth or one of the others: k-ary randomized response."""
+"""k-ary randomised response: each person reports the true one of k answers, or another one at random."""
 
 from __future__ import annotations
 
@@ -35,12 +35,16 @@ AT_A_TIME = 1 << 16
 class CategoryResponse(ClosedProtocol):
     """Tell the truth with probability `keep`, otherwise name one of the other answers of the domain at random.
 
-    The best choice for few answers (k < 3e^ε + 2; Wang, Blocki, Li and Jha 2017), and the shortest reports. Somebody
-    whose answer is not in the domain names any of it at random, so such people are spread evenly over the estimates.
+    The best choice for few answers (k < 3e^ε + 2; Wang, Blocki, Li and Jha 2017), and the shortest reports. A person
+    whose answer is not in the domain reports a random one, so such people are spread evenly over the estimates.
 
     Privacy: one report costs ln(p(k−1)/(1−p)), p being `keep`.
     Accuracy: see `estimates.from_support`; the estimates add up to n.
     Proof: categories.md; the coins are those of `lapwing.mechanisms.KaryResponse`.
+
+    Args:
+        domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
+        keep: Probability of reporting the true answer: more than 1/k.
 
     >>> print(CategoryResponse.from_epsilon(1, domain=["bus", "bike", "car"]).privacy_loss())
     ε = 0.999226 (replace, per person)
@@ -64,13 +68,22 @@ class CategoryResponse(ClosedProtocol):
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
-        """`keep` is about e^ε/(e^ε + k − 1)."""
+        """The protocol that uses up epsilon: `keep` is about e^ε/(e^ε + k − 1).
+
+        Args:
+            epsilon: What one report costs at most.
+            domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         labels, _ = domain_of(domain, largest=LARGEST_DOMAIN)
         return cls(domain=domain, keep=keep_of(moderate(epsilon), len(labels)), unit=unit)
 
     @property
     def switch(self) -> Fraction:
-        """The probability of each answer that is not the truth."""
+        """The probability of reporting one certain answer that is not the true one."""
         return self._coins.switch
 
     @property
@@ -86,11 +99,11 @@ class CategoryResponse(ClosedProtocol):
         return (len(self._labels),)
 
     def privacy_loss(self) -> PureDP:
-        """ln(keep/switch), upwards."""
+        """What one report costs: ln(keep/switch), rounded up."""
         return self._coins.privacy_loss()
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The count of every answer of the domain."""
+        """The estimated count of every answer of the domain."""
         self.check_own(state.protocol)
         keep = checks.exact(keep=self.keep)
         return from_support(

@@ -1,4 +1,4 @@
-"""Count mean sketch (Apple 2017): a hash function of many, and one randomised bit for each of its cells."""
+"""Count mean sketch (Apple 2017): a random hash function, and one randomised bit for each of its cells."""
 
 from __future__ import annotations
 
@@ -36,14 +36,22 @@ TILE, ITEMS = 1 << 17, 1 << 11
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountMeanSketch(ByEpsilon, OpenProtocol):
-    """A random one of `functions` hash functions, and `width` bits: a one in the cell of the answer, each bit flipped.
+    """Report a random hash function, and one randomised bit for each of its cells.
 
-    For any number of possible answers: only the analyst needs a list of candidates, and may change it afterwards. The
-    counts hold the ones of every cell and, in a last column, how many reports there were of each function.
+    It takes any number of possible answers. Only the analyst needs a list of candidates, and may change it afterwards.
+    The bit of the answer's cell is one and all others are zero before each bit is flipped with probability f. The
+    counts hold the ones of every cell and, in a last column, how many reports each function had.
 
     Privacy: two answers differ in two cells at most, so a report costs 2·ln((1 − f)/f); f is about 1/(1 + e^(ε/2)).
     Accuracy: see `estimate`.
     Proof: count_mean_sketch.md
+
+    Args:
+        functions: How many hash functions there are, at most 2^24. More of them make collisions of frequent answers
+            matter less.
+        width: How many cells each function has, and bits a report; at most 2^20. More cells make fewer collisions and
+            longer reports.
+        salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
     >>> print(CountMeanSketch(epsilon=4, functions=1024, width=1024).privacy_loss())
     ε = 3.99654 (replace, per person)
@@ -65,7 +73,7 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
 
     @property
     def flip(self) -> Fraction:
-        """The probability that a bit is not what it would be."""
+        """The probability that a bit is flipped."""
         return self._flip
 
     @property
@@ -77,7 +85,7 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
         return self.functions, self.width + 1
 
     def privacy_loss(self) -> PureDP:
-        """2·ln((1 − f)/f), upwards."""
+        """What one report costs: 2·ln((1 − f)/f), rounded up."""
         return self._loss(2 * ln_up((1 - self._flip) / self._flip))
 
     def estimate(self, state: Counts, candidates: Any, *, confidence: float = 0.95) -> Estimates:
@@ -86,9 +94,9 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
         Accuracy: m/(m−1)·(Σ (b − f)/(1 − 2f) − n/m), b being the bit in the candidate's cell of each report, is
         unbiased over coins, choice of functions and hash functions. The *population* error is of all three: with n_j
         people behind the other answers its square is (m/(m−1))²·{n·f(1−f)/(1−2f)² + (1/m)(1−1/m)·[(1−1/k)·Σn_j +
-        Σn_j²/k]} (Apple 2017; Σn_j² is estimated from the sketch itself). Drawing the people at random adds
-        n_d(1 − n_d/n): the *sample* error. Who keeps one salt for several collections sees the same collisions in
-        each: that part of the error (the square bracket) does not average out.
+        Σn_j²/k]} (Apple 2017; Σn_j² is estimated from the sketch itself). Drawing the people at random adds n_d(1 −
+        n_d/n): the *sample* error. Several collections with one salt have the same collisions: that part of the error
+        (the square bracket) does not average out.
         """
         self.check_own(state.protocol)
         labels = candidate_list(candidates)
@@ -97,13 +105,32 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
         return self.estimates_from(labels, cells, state.table, state.n, confidence)
 
     def look_up(self, tables: NDArray[np.integer], items: hashing.HashInput) -> NDArray[np.int64]:
-        """For each of several tables and each item, the ones in its cells of all functions together."""
+        """The ones in the cells of each item, over all functions together, in each of several tables.
+
+        Args:
+            tables: Counted tables of this shape, one after another.
+            items: The hashed candidates.
+
+        Returns:
+            One row for each table, one number for each item.
+        """
         return sums_at(tables, items, hashing.rows(self.functions, self._salt), self.width)
 
     def estimates_from(
         self, labels: Sequence[Any], cells: NDArray[np.int64], table: NDArray[np.integer], n: int, confidence: float
     ) -> Estimates:
-        """Estimates from the ones in the cells of each label."""
+        """Estimates from the ones in the cells of each label.
+
+        Args:
+            labels: The candidates.
+            cells: For each candidate, what `look_up` found.
+            table: The counted table, from which the error of collisions is estimated.
+            n: How many reports were counted.
+            confidence: Probability that an interval contains the true number.
+
+        Returns:
+            The estimated count of every candidate.
+        """
         import numpy as np
 
         f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
@@ -115,7 +142,14 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
         return Estimates(labels, n, counts, np.sqrt(error), np.sqrt(error + sampling), gain, confidence)
 
     def values(self, table: NDArray[np.integer]) -> NDArray[np.float64]:
-        """What each cell of each function adds to the estimate of an answer that is in it."""
+        """What each cell of each function adds to the estimate of an answer in it.
+
+        Args:
+            table: The counted table.
+
+        Returns:
+            One row for each function, one number for each cell.
+        """
         f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
         ones, reports = table[:, :m], table[:, m:]
         added: NDArray[np.float64] = (m * (ones - f * reports) / apart - reports) / (m - 1)

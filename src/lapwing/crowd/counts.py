@@ -23,12 +23,22 @@ MAGIC = b"LWC1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """How many reports there were, and what was counted in them.
+    """The state of an aggregator: how many reports there were, and what was counted in them.
+
+    Counts hold only sums of reports that are private already. They may be stored, sent and added up on any number of
+    machines.
+
+    Attributes:
+        protocol: The protocol whose reports were counted.
+        n: How many reports were counted.
+        table: The counted whole numbers; `protocol.shape` is its shape.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
-    >>> poll.absorb(None, poll.randomize(["yes", "no", "no"])).n
-    3
+    >>> here = poll.absorb(None, poll.randomize(["yes", "no", "no"]))
+    >>> there = poll.absorb(None, poll.randomize(["yes"] * 2))
+    >>> here.merge(there)
+    <counts of 5 reports of UnaryEncoding, 2 numbers>
     """
 
     protocol: Protocol
@@ -51,7 +61,17 @@ class Counts:
         return self.merge(other)
 
     def merge(self, other: Counts) -> Counts:
-        """Both together, as if one aggregator had seen all the reports."""
+        """Both together, as if one aggregator had seen all the reports. `a + b` does the same.
+
+        Args:
+            other: Counts of the same protocol, made from other reports.
+
+        Returns:
+            New counts; both originals stay as they are.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol, or are too large for 64 bits.
+        """
         self.protocol.check_own(other.protocol)
         most = sum(max(part.n, int(part.table.max()), -int(part.table.min())) for part in (self, other))
         if most >= 1 << 63:
@@ -60,9 +80,15 @@ class Counts:
         return Counts(self.protocol, self.n + other.n, self.table + other.table)
 
     def add(self, reports: Reports) -> Counts:
-        """With these reports, in the same memory: for tables so large that no second one should be made.
+        """Add reports in the same memory, for tables so large that no second one should be made.
 
         The counts that this was called on must not be used any more.
+
+        Args:
+            reports: Reports of the same protocol.
+
+        Returns:
+            The counts with these reports added. They use the memory of the original.
         """
         fresh = self.protocol.absorb(None, reports)
         table = self.table
@@ -70,12 +96,23 @@ class Counts:
         return Counts(self.protocol, self.n + fresh.n, table)
 
     def to_bytes(self) -> bytes:
-        """To be stored or sent."""
+        """The counts as bytes, to be stored or sent."""
         return MAGIC + self.protocol.fingerprint + self.n.to_bytes(8, "little") + self.table.astype("<i8").tobytes()
 
     @classmethod
     def from_bytes(cls, protocol: Protocol, data: bytes) -> Counts:
-        """What was stored."""
+        """Counts that `to_bytes` wrote.
+
+        Args:
+            protocol: The protocol that the counts were made with.
+            data: The bytes.
+
+        Returns:
+            The counts.
+
+        Raises:
+            InvalidParameter: If these are not counts of this protocol.
+        """
         import numpy as np
 
         ours = data[:4] == MAGIC and data[4:20] == protocol.fingerprint

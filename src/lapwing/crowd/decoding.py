@@ -1,4 +1,4 @@
-"""From RAPPOR's bits back to answers: which of many candidates were given, and how often.
+"""Decoding RAPPOR reports: which of many candidate answers were given, and how often.
 
     1  c_ij of the N_i reports of cohort i have a one in bit j; (c_ij/N_i − p*)/(q* − p*) is an unbiased estimate of the
        share with that bit set, with a known error (Erlingsson, Pihur and Korolova 2014; p*, q*: `Rappor`)
@@ -10,7 +10,7 @@
     5  every candidate, selected or not, is tested; the correction counts all of them
 
 Without β the answers that are not selected would push up all the counts. The scaled lasso (Sun and Zhang 2012) raises
-the penalty when the bits vary more than coins explain, which is what answers missing from the candidates do.
+the penalty when the bits vary more than coins explain. Answers that are missing from the candidates have this effect.
 """
 
 from __future__ import annotations
@@ -44,12 +44,19 @@ MISFIT = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class DecodedEstimates(Estimates):
-    """Counts of candidates, whether each is there at all, and how much no candidate explains.
+    """Decoded counts of candidates, which of them are significant, and how much no candidate explains.
+
+    Attributes:
+        significant: Whether somebody gave the answer: the candidate was selected, and its test passes the correction.
+        correction: Which correction for many tests was used.
+        fit: How well the selected candidates explain the reports.
+        unexplained_standard_error: Standard error of `unexplained_share`.
 
     >>> from lapwing.crowd import OneTimeRappor, decode
     >>> protocol = OneTimeRappor(permanent_noise=0.25)
     >>> counts = protocol.absorb(None, protocol.randomize(["cat"] * 5000 + ["dog"] * 5000))
-    >>> isinstance(decode(protocol, counts, ["cat", "dog"]), DecodedEstimates)
+    >>> decoded = decode(protocol, counts, ["cat", "dog", "owl"])
+    >>> {"cat", "dog"} <= set(decoded.discovered().labels)
     True
     """
 
@@ -78,7 +85,7 @@ class DecodedEstimates(Estimates):
         )
 
     def top(self, count: int) -> DecodedEstimates:
-        """The largest counts, largest first."""
+        """The candidates with the largest counts, largest first."""
         import numpy as np
 
         return self._taken(np.argsort(-self.counts, kind="stable")[: checks.whole(count=count)])
@@ -117,20 +124,33 @@ def decode(
     correction: Correction = "bonferroni",
     selection: Selection = "lasso",
 ) -> DecodedEstimates:
-    """How many people gave each of the candidate answers.
+    """How many people gave each of the candidate answers, decoded from RAPPOR reports.
 
     A candidate named twice (the number 5 and the text "5" are one) is fitted once and has its count in both places.
-    `correction` says what is kept at 1 − confidence: the chance of any false discovery ("bonferroni", "holm"), the
-    expected share of false ones ("benjamini-hochberg"), or each test by itself ("none"). `selection="none"` fits all
-    candidates at once: unbiased, with larger errors, and only for no more candidates than bits in all cohorts.
 
     Accuracy: a test that follows a selection on the same data is optimistic if it counts only the selected. Here the
-    correction counts all candidates, as if each were tested beside the ones that were fitted; with hashes that are
-    nearly orthogonal the declared level then holds (the tests simulate it). What remains: counts just above the limit
-    of selection are too large on average, those below are 0, so for small counts prefer intervals of "none". Errors
+    correction counts all candidates, as if each were tested beside the ones that were fitted. With hashes that are
+    nearly orthogonal the declared level then holds (the tests simulate it). Counts just above the limit of selection
+    are too large on average, and those below are 0. For small counts prefer the intervals of `selection="none"`. Errors
     are those of the coins and of drawing the people, widened by the dispersion of the fit; that other answers share
     bits with a candidate enters through it only.
     Privacy: computed from reports, so it costs nothing more.
+
+    Args:
+        protocol: The RAPPOR protocol of the reports: `Rappor` or `OneTimeRappor`.
+        state: Its counts, from `absorb`.
+        candidates: The answers to look for: texts or whole numbers.
+        confidence: Of the intervals and tests: 1 − confidence is the level that `correction` keeps.
+        correction: What is kept at 1 − confidence: the chance of any false discovery ("bonferroni", "holm"), the
+            expected share of false ones ("benjamini-hochberg"), or the error of each test by itself ("none").
+        selection: "lasso" fits only the candidates that a lasso selects. "none" fits all at once: unbiased, with larger
+            errors, and only for no more candidates than there are bits in all cohorts.
+
+    Returns:
+        The count of every candidate, whether it is significant, and the share of people that no candidate explains.
+
+    Raises:
+        InvalidParameter: If there are too many candidates for `selection="none"`.
 
     >>> from lapwing.crowd import OneTimeRappor
     >>> protocol = OneTimeRappor(permanent_noise=0.25)

@@ -1,4 +1,4 @@
-"""A device that donates as Apple's do, and counts what that adds up to: opted in, sampled, limited, without metadata.
+"""A device that donates as Apple's do: opted in, sampled, limited, without metadata. It counts what that adds up to.
 
     event → randomised at once, the event forgotten → stored, in no order
     once a day → some stored reports drawn at random, charged (durable), the others deleted → envelopes
@@ -55,7 +55,19 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Donation(metaclass=Helpful):
-    """What may be donated of a feature: so many reports a day, and never more than `lifetime` (an epsilon) in all."""
+    """What a device may donate for one feature: so many reports a day, and a limit on their total epsilon.
+
+    Args:
+        protocol: What events are randomised with.
+        lifetime: The largest epsilon that all donations of this feature may cost together, for ever.
+        per_day: How many reports may leave the device on one day.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> layouts = UnaryEncoding.from_epsilon(epsilon=1, domain=["qwerty", "azerty"])
+    >>> donation = Donation(protocol=layouts, lifetime=10, per_day=2)
+    >>> f"{int(donation.lifetime / layouts.privacy_loss().epsilon)} reports in a lifetime"
+    '10 reports in a lifetime'
+    """
 
     protocol: crowd.Protocol
     lifetime: Number
@@ -71,7 +83,14 @@ class Donation(metaclass=Helpful):
         object.__setattr__(self, "_lifetime", lifetime)
 
     def loss(self, epsilon: Fraction) -> PureDP:
-        """A loss of the protocol's unit."""
+        """An epsilon as a loss with the protocol's unit.
+
+        Args:
+            epsilon: The exact epsilon.
+
+        Returns:
+            The loss, under the relation replace.
+        """
         return PureDP(epsilon, relation="replace", unit=self.protocol.unit)
 
 
@@ -95,6 +114,13 @@ class Device:
     histories that differ in what happened but not in when something did. What is sent, and when, depends on numbers of
     events and on coins, never on what an event was. Nothing is sent before `opt_in`.
     Proof: device.md
+
+    Args:
+        path: The SQLite file of the device; made if it does not exist. It holds randomised reports and what was spent.
+        features: For each feature by name, what may be donated. A lifetime may be lowered later, never raised.
+        clock: Gives today's date.
+        entropy: Source of random bits. Only tests should use another than the system's.
+        allowance: An account that must agree to every donation, such as one for several devices. None if there is none.
 
     >>> import tempfile
     >>> from lapwing.crowd.apple import preset
@@ -138,18 +164,22 @@ class Device:
             return _opted_in(database)
 
     def opt_in(self) -> None:
-        """From now on events are recorded."""
+        """Agree to donate: from now on events are recorded."""
         with self._file.transaction() as database:
             database.execute("UPDATE device SET opted_in = 1")
 
     def opt_out(self) -> None:
-        """From now on nothing is recorded or donated; what waits is deleted. What was spent stays spent."""
+        """Stop: nothing is recorded or donated any more, and stored reports are deleted. What was spent stays spent."""
         with self._file.transaction() as database:
             database.execute("UPDATE device SET opted_in = 0")
             _delete(database, self._features)
 
     def forget(self, feature: str | None = None) -> None:
-        """Delete the reports that wait, of one feature or of all."""
+        """Delete the stored reports.
+
+        Args:
+            feature: The feature to forget; None for all of them.
+        """
         with self._file.transaction() as database:
             _delete(database, self._features if feature is None else [self._known(feature)])
 
@@ -157,6 +187,10 @@ class Device:
         """Randomise an event and store the report, if the person has opted in. The event is kept nowhere.
 
         Errors are about the feature, which is public; no event raises one.
+
+        Args:
+            feature: The feature that the event belongs to.
+            event: What happened: an answer to the protocol of the feature.
         """
         protocol = self._features[self._known(feature)].protocol
         report = protocol.randomize([event], self._entropy).to_bytes()
@@ -178,7 +212,7 @@ class Device:
             )
 
     def donate(self) -> list[Envelope]:
-        """Today's envelopes: to be called once a day; a second call on a day, or a clock that went back, gives none.
+        """Today's envelopes. Call it once a day: a second call on a day, or a clock that went back, gives none.
 
         They are charged, and gone from the device, before this returns: a crash loses donations, and repeats none.
         """
@@ -195,17 +229,38 @@ class Device:
         return [envelopes[place] for place in permutation(len(envelopes), self._entropy).tolist()]
 
     def spent(self, feature: str) -> PureDP:
-        """What the donations of a feature cost so far."""
+        """What the donations of a feature have cost so far.
+
+        Args:
+            feature: The name of the feature.
+
+        Returns:
+            The sum of the losses of all reports that left the device.
+        """
         _, spent = self._row(feature)
         return self._features[feature].loss(spent)
 
     def remaining(self, feature: str) -> PureDP:
-        """What they may still cost."""
+        """What the donations of a feature may still cost.
+
+        Args:
+            feature: The name of the feature.
+
+        Returns:
+            What is left of its lifetime.
+        """
         lifetime, spent = self._row(feature)
         return self._features[feature].loss(max(lifetime - spent, Fraction(0)))
 
     def stored(self, feature: str) -> int:
-        """How many reports wait."""
+        """How many randomised reports wait on the device.
+
+        Args:
+            feature: The name of the feature.
+
+        Returns:
+            Their number, at most 64.
+        """
         with self._file.transaction(write=False) as database:
             return len(_places(database, feature, self._features[self._known(feature)].protocol))
 

@@ -1,7 +1,8 @@
 """What reports say about a population: unbiased counts, two standard errors, and how much a liar can move them.
 
-There are two questions, and each has its error. About *the people who answered* only the coins are random
-(`population_…`). About *those they were drawn from at random* the drawing adds to it (`sample_…`).
+There are two questions, and each has its own error. About *the people who answered*, only the coins are random
+(`population_…`). About *the larger group that they were drawn from at random*, the sampling adds to the error
+(`sample_…`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,15 @@ class Estimates:
 
     Privacy: computed from reports that are private already, so it costs nothing more.
 
+    Attributes:
+        labels: The answers.
+        n: How many people reported.
+        counts: The estimated number of people for each answer.
+        population_standard_error: Of each count, about the people who answered: only the coins are random.
+        sample_standard_error: Of each count, about the larger group that these people were drawn from at random.
+        confidence: Probability that an interval contains the true number.
+        remark: Whether the counts are unbiased, in words.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
     >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
@@ -57,7 +67,7 @@ class Estimates:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """The counts as shares of the people."""
+        """The estimated share of people for each answer."""
         return self.counts / max(self.n, 1)
 
     def __len__(self) -> int:
@@ -74,7 +84,16 @@ class Estimates:
     def interval(
         self, about: Question = "sample", *, simultaneous: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Ends of normal intervals for the counts; simultaneous ones hold for all answers at once (Bonferroni)."""
+        """Ends of normal intervals for the counts.
+
+        Args:
+            about: "sample" for the larger group that these people were drawn from; "population" for the people who
+                answered, which is narrower.
+            simultaneous: Whether the confidence is for all answers together (Bonferroni) instead of each by itself.
+
+        Returns:
+            The lower ends and the upper ends, in people.
+        """
         checks.one_of(("population", "sample"), about=about)
         failure = float(1 - checks.probability(confidence=self.confidence))
         z = -NormalDist().inv_cdf(failure / 2 / (max(len(self), 1) if simultaneous else 1))
@@ -82,7 +101,14 @@ class Estimates:
         return self.counts - z * error, self.counts + z * error
 
     def moved_by(self, fakes: int) -> float:
-        """How far so many dishonest reports together can move one share, at worst."""
+        """How far so many dishonest reports together can move one share, at worst.
+
+        Args:
+            fakes: How many reports do not follow the protocol.
+
+        Returns:
+            The largest change of a share (0.01 is one percentage point).
+        """
         return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
 
     def onto_simplex(self) -> Estimates:
@@ -99,7 +125,14 @@ class Estimates:
         return replace(self, counts=np.maximum(self.counts - cut, 0.0), remark="projected onto the simplex: biased")
 
     def top(self, count: int) -> Estimates:
-        """The largest counts, largest first."""
+        """The answers with the largest counts, largest first.
+
+        Args:
+            count: How many answers to keep.
+
+        Returns:
+            The same estimates, of these answers only.
+        """
         import numpy as np
 
         order = np.argsort(-self.counts, kind="stable")[: checks.whole(count=count)]
@@ -112,7 +145,7 @@ class Estimates:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per answer."""
+        """One dictionary for each answer: count, share, standard errors and the ends of the interval."""
         low, high = self.interval()
         columns = zip(
             self.labels,
@@ -128,7 +161,7 @@ class Estimates:
         return [dict(zip(names, (row[0], *map(float, row[1:])), strict=True)) for row in columns]
 
     def to_csv(self) -> str:
-        """The table as text."""
+        """The table as CSV text."""
         out = io.StringIO()
         writer = csv.DictWriter(
             out, ["answer", "count", "share", "population_standard_error", "sample_standard_error", "low", "high"]

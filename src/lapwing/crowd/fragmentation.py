@@ -1,4 +1,4 @@
-"""Fragments: a report in pieces, each sent by itself and anonymously, says less than the pieces side by side.
+"""Fragments: a report is sent in anonymous pieces, which say less than the whole report does.
 
 Erlingsson, Feldman, Mironov, Raghunathan, Song, Talwar and Thakurta 2020 ("Encode, Shuffle, Analyze Privacy Revisited")
 split by attribute (every bit of a unary report is a message) or by report (several weak reports instead of a strong
@@ -68,14 +68,23 @@ class Messages:
 
 @dataclass(frozen=True, slots=True)
 class AttributeFragments(metaclass=Helpful):
-    """Every bit of a unary report as an anonymous message of its own: (position, bit).
+    """Send every bit of a unary report as an anonymous message of its own: (position, bit).
 
-    Privacy: one answer or none differ in one bit, two answers in two; each bit hides among the bits at its position.
+    Privacy: an answer and no answer differ in one bit, two answers in two; each bit hides among the bits at its
+    position.
     Accuracy: that of the protocol; the messages hold the same counts.
     Proof: fragmentation.md
 
+    Args:
+        protocol: The unary encoding whose bits are sent one by one.
+
     >>> from lapwing.crowd import UnaryEncoding
-    >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]))
+    >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=2, domain=["yes", "no"]))
+    >>> messages = fragments.fragments(fragments.protocol.randomize(["yes"] * 3000 + ["no"] * 7000))
+    >>> len(messages), 2000 < fragments.estimate(fragments.absorb(None, messages))["yes"] < 4000
+    (20000, True)
+    >>> fragments.privacy_loss(n=10_000, delta=1e-6).epsilon < fragments.local_loss().epsilon
+    True
     """
 
     protocol: UnaryEncoding
@@ -88,26 +97,56 @@ class AttributeFragments(metaclass=Helpful):
             raise InvalidParameter("protocol", f"<{type(given).__name__}>", why, hint)
 
     def local_loss(self) -> PureDP:
-        """What all messages of a person together cost whoever can link them, such as the shuffler."""
+        """What all messages of a person together cost, against somebody who can link them, such as the shuffler."""
         return self.protocol.privacy_loss()
 
     def local_removal(self) -> Removal:
-        """The same, for an answer against none; also what a single message can cost."""
+        """What all messages of a person cost, for an answer against none. A single message can cost as much."""
         true, other = self._probabilities
         return Removal(ln_up(max(true / other, (1 - other) / (1 - true))), unit=self.protocol.unit)
 
     def fragment_loss(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> ApproxDP:
-        """What the shuffled bits at one position say about one person's bit there."""
+        """What the shuffled bits at one position say about one person's bit there.
+
+        Args:
+            n: How many people send messages.
+            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            fakes: How many of the messages at a position may come from people who do not follow the protocol.
+            honest_share: The least share of the others that is honest: positive, at most 1.
+
+        Returns:
+            The central (ε, δ) guarantee of one bit.
+        """
         bit = PureDP(self.local_removal().epsilon, relation="replace", unit=f"bit of one {self.protocol.unit}")
         return shuffled(bit, n, delta, fakes=fakes, honest_share=honest_share)
 
     def removal(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> Removal:
-        """What all shuffled messages say about whether somebody's answer is in the domain, and that it is this one."""
+        """What all shuffled messages say about one person's answer, compared with no answer.
+
+        Args:
+            n: How many people send messages.
+            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            fakes: How many of the messages at a position may come from people who do not follow the protocol.
+            honest_share: The least share of the others that is honest: positive, at most 1.
+
+        Returns:
+            The guarantee of removal.
+        """
         bit = self.fragment_loss(n, delta, fakes=fakes, honest_share=honest_share)
         return Removal(bit.epsilon, bit.delta, self.protocol.unit)
 
     def privacy_loss(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> ApproxDP:
-        """What all shuffled messages of n people say about which answer somebody gave."""
+        """What all shuffled messages of n people say about which answer somebody gave.
+
+        Args:
+            n: How many people send messages.
+            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            fakes: How many of the messages at a position may come from people who do not follow the protocol.
+            honest_share: The least share of the others that is honest: positive, at most 1.
+
+        Returns:
+            The central (ε, δ) guarantee of an answer.
+        """
         half = checks.probability(delta=delta) / 2
         bit = self.fragment_loss(n, half, fakes=fakes, honest_share=honest_share)
         whole = shuffled(self.local_loss(), n, delta, fakes=fakes, honest_share=honest_share)
@@ -115,7 +154,15 @@ class AttributeFragments(metaclass=Helpful):
         return ApproxDP(epsilon, whole.delta, relation="replace", unit=self.protocol.unit)
 
     def fragments(self, reports: Reports, entropy: Entropy = SYSTEM) -> Messages:
-        """What the shuffler passes on: the bits of all reports, mixed."""
+        """What the shuffler passes on: the bits of all reports, in a random order.
+
+        Args:
+            reports: Reports of the protocol.
+            entropy: Source of random bits for the order.
+
+        Returns:
+            One message for each bit of each report.
+        """
         import numpy as np
 
         from lapwing.crowd.bits import unpack_rows
@@ -128,7 +175,18 @@ class AttributeFragments(metaclass=Helpful):
         return Messages((order % width).astype(np.int64), bits[order])
 
     def absorb(self, state: Counts | None, messages: Messages) -> Counts:
-        """The counts of the protocol with these messages added."""
+        """Add messages to the counts of the protocol.
+
+        Args:
+            state: The counts so far, which stay as they are; None to start.
+            messages: All messages of some people: as many for every position.
+
+        Returns:
+            New counts that include these people.
+
+        Raises:
+            InvalidParameter: If some messages are missing or name no position of the domain.
+        """
         import numpy as np
 
         width = self.protocol.shape[0]
@@ -142,7 +200,15 @@ class AttributeFragments(metaclass=Helpful):
         return counted if state is None else state.merge(counted)
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The count of every answer, as the protocol estimates it."""
+        """The count of every answer, as the protocol estimates it.
+
+        Args:
+            state: The counts, from `absorb`.
+            confidence: Probability that an interval of the result contains the true number, for each answer by itself.
+
+        Returns:
+            The estimated count of every answer of the domain.
+        """
         return self.protocol.estimate(state, confidence=confidence)
 
     @property
@@ -154,16 +220,24 @@ class AttributeFragments(metaclass=Helpful):
 
 @dataclass(frozen=True, slots=True)
 class ReportFragments(metaclass=Helpful):
-    """Several independent reports of the same answer, each weak, each shuffled by itself.
+    """Send several independent weak reports of the same answer, each shuffled by itself.
 
-    Privacy: the reports add up; but each is amplified first, and weak ones are amplified more. Whoever can link them
-    sees the sum of their local losses.
+    Privacy: the losses of the reports add up, but each is amplified first, and weak ones are amplified more. Somebody
+    who can link the reports sees the sum of their local losses.
     Accuracy: the mean of several estimates.
     Proof: fragmentation.md
 
+    Args:
+        protocol: The protocol of each report.
+        count: How many reports each person sends.
+
     >>> from lapwing.crowd import UnaryEncoding
-    >>> ReportFragments(UnaryEncoding.from_epsilon(epsilon=0.5, domain=["yes", "no"]), count=3).count
-    3
+    >>> weak = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
+    >>> fragments = ReportFragments(weak, count=3)
+    >>> batches = [batch.shuffled() for batch in fragments.randomize(["yes"] * 3000 + ["no"] * 7000)]
+    >>> estimates = fragments.estimate(fragments.absorb(None, batches))
+    >>> estimates.n, 1500 < estimates["yes"] < 4500
+    (10000, True)
     """
 
     protocol: ClosedProtocol | OpenProtocol
@@ -174,11 +248,21 @@ class ReportFragments(metaclass=Helpful):
         checks.whole(count=self.count)
 
     def local_loss(self) -> PureDP:
-        """What all reports of a person together cost whoever can link them."""
+        """What all reports of a person together cost, against somebody who can link them."""
         return self.count * self.protocol.privacy_loss()
 
     def privacy_loss(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> ApproxDP:
-        """What all shuffled reports of n people say about one person's answer."""
+        """What all shuffled reports of n people say about one person's answer.
+
+        Args:
+            n: How many people send reports.
+            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            fakes: How many reports of a batch may come from people who do not follow the protocol.
+            honest_share: The least share of the others that is honest: positive, at most 1.
+
+        Returns:
+            The central (ε, δ) guarantee of an answer.
+        """
         total = checks.probability(delta=delta)
         whole = shuffled(self.local_loss(), n, delta, fakes=fakes, honest_share=honest_share)
         epsilons = [whole.epsilon]
@@ -191,20 +275,47 @@ class ReportFragments(metaclass=Helpful):
         return ApproxDP(min(epsilons), whole.delta, relation="replace", unit=self.protocol.unit)
 
     def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> tuple[Reports, ...]:
-        """One batch of reports for every fragment, to be shuffled each by itself."""
+        """One batch of reports for every fragment. Shuffle each batch by itself.
+
+        Args:
+            values: The true answers, one for each person, as `protocol.randomize` takes them.
+            entropy: Source of random bits. Only tests should use another than the system's.
+
+        Returns:
+            The batches, `count` of them.
+        """
         kept = list(values) if isinstance(values, Iterator) else values  # which can be read only once
         return tuple(self.protocol.randomize(kept, entropy) for _ in range(self.count))
 
     def absorb(self, state: Counts | None, batches: Sequence[Reports]) -> Counts:
-        """The counts of all batches together."""
+        """Add batches of reports to the counts of the protocol.
+
+        Args:
+            state: The counts so far, which stay as they are; None to start.
+            batches: The batches of all fragments.
+
+        Returns:
+            New counts. They count every fragment as a report.
+        """
         for batch in batches:
             state = self.protocol.absorb(state, batch)
         return self.protocol.empty() if state is None else state
 
     def estimate(self, state: Counts, *candidates: Any, **options: Any) -> Estimates:
-        """The count of every answer among people, each of whom sent `count` reports; open domains need candidates.
+        """How many people gave each answer, if each of them sent `count` reports.
 
         Accuracy: only the coins are averaged. Drawing the people adds the same as ever.
+
+        Args:
+            state: The counts, from `absorb`.
+            *candidates: The list of answers to count, for a protocol that needs candidates.
+            **options: Options of `protocol.estimate`, such as `confidence`.
+
+        Returns:
+            The estimated count of every answer, in people.
+
+        Raises:
+            InvalidParameter: If some fragments are missing, or the protocol estimates a mean.
         """
         import numpy as np
 

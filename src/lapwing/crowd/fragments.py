@@ -1,4 +1,4 @@
-"""Sequence fragment puzzle (Apple 2017): words that nobody listed beforehand, put together from their fragments.
+"""Sequence fragment puzzle (Apple 2017): frequent words that nobody listed, put together from their fragments.
 
 piece   the first 8 bytes of SHA-256("lapwing piece 1\\0" ‖ salt ‖ "\\0" ‖ text), as a little-endian number, mod pieces
 item    of a fragment: digits of the piece ‖ "\\0" ‖ fragment;  of a string: the string, cut or filled to `length`
@@ -42,15 +42,29 @@ NO_TEXT = "\ufffd"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequenceFragmentPuzzle(ClosedProtocol):
-    """Two count mean sketches: of a fragment at a random position with its puzzle piece, and of the whole string.
+    """Find frequent strings that nobody listed, from two count mean sketches of each person's string.
 
-    The piece is a small hash of the whole string, so fragments of one string fit together. Strings are cut or filled
-    up with `padding` to `length` characters; one with a character outside the alphabet is counted, but never found.
+    One sketch is of the fragment at a random position with its puzzle piece, the other of the whole string. The piece
+    is a small hash of the whole string, so fragments of one string fit together. A string with a character outside the
+    alphabet is counted, but never found.
 
     Privacy: the position is random, so a report costs the sum of two sketch reports: about epsilon_fragments +
     epsilon_strings.
     Accuracy: see `estimate`.
     Proof: fragments.md
+
+    Args:
+        epsilon_fragments: What the report about the fragment costs at most.
+        epsilon_strings: What the report about the whole string costs at most.
+        functions: How many hash functions each sketch has.
+        width: How many cells each function has, and bits each sketch report.
+        length: How many characters of a string count: a multiple of `fragment`. Longer strings are cut, shorter ones
+            filled up.
+        fragment: How many characters a fragment has.
+        alphabet: The characters that found strings may have.
+        padding: The character that fills up short strings.
+        pieces: How many values the hash of the whole string has. More pieces make fewer false strings to look up.
+        salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
     >>> print(SequenceFragmentPuzzle(epsilon_fragments=4, epsilon_strings=4).privacy_loss())
     ε = 7.99308 (replace, per person)
@@ -127,7 +141,7 @@ class SequenceFragmentPuzzle(ClosedProtocol):
         return self.positions + 1, *self._strings.shape
 
     def privacy_loss(self) -> PureDP:
-        """The sum of both reports."""
+        """What one report costs: the sum of its two sketch reports."""
         return self._fragments.privacy_loss() + self._strings.privacy_loss()
 
     def estimate(
@@ -140,16 +154,27 @@ class SequenceFragmentPuzzle(ClosedProtocol):
     ) -> Estimates:
         """The strings that were found, most frequent first.
 
-        Fragments above a threshold are kept; those of one piece are joined in every way, and what has that piece
-        itself is looked up in the sketch of the strings. Kept is what stands out there.
+        Fragments above a threshold are kept. Those of one piece are joined in every way, and every joined string that
+        has that piece itself is looked up in the sketch of the strings. The strings that stand out there are returned.
 
         Accuracy: the estimate of a fragment that nobody has is about normal around 0, so a threshold of z standard
         errors lets 1 − Φ(z) of them through. z is chosen so that `false_fragments` of them are expected for each
         position and piece. A smaller threshold finds rarer strings; the price is only work, since p positions give
-        about (1 + false_fragments)^p strings a piece, and of false ones one in `pieces` is looked up (above
-        `most_strings` the threshold rises). Of C strings looked up, those are kept whose count is larger than cells
-        drawn at random would give any of C strings: with this confidence, none that nobody has. The count of a given
-        string is unbiased; to be found it must be large, so rare strings that were found tend to be estimated too high.
+        about (1 + false_fragments)^p strings a piece, and of false ones one in `pieces` is looked up. Of C strings
+        looked up, those are kept whose count is larger than cells drawn at random would give any of C strings: with
+        this confidence, none that nobody has. The count of a given string is unbiased; to be found it must be large, so
+        rare strings that were found tend to be estimated too high.
+
+        Args:
+            confidence: Probability that no string is found that nobody has; also that of the intervals.
+            false_fragments: How many false fragments are expected for each position and piece.
+            most_strings: How many strings to look up at most. With more, the threshold rises.
+
+        Returns:
+            The strings that were found, with their estimated counts.
+
+        Raises:
+            InvalidParameter: If `false_fragments` is as much as all fragments.
         """
         import numpy as np
 

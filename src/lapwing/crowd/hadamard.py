@@ -1,4 +1,4 @@
-"""The fast Walsh–Hadamard transform, and the response that sends a few of its signs."""
+"""Hadamard response, and the fast Walsh–Hadamard transform that decodes it."""
 
 from __future__ import annotations
 
@@ -37,16 +37,20 @@ MOST_ROWS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadamardResponse(ByEpsilon, ClosedProtocol):
-    """A few random rows of the Hadamard matrix, and the signs they have in the column of the answer, randomised.
+    """Report a few random rows of the Hadamard matrix, and the randomised signs they have in the column of the answer.
 
     With one row it is the one-bit Hadamard response (Bassily and Smith 2015; Acharya and Sun 2019), whose error stays
-    above √n however large ε is. Several rows make 2^rows cells, between which randomized response chooses: as
-    accurate as optimised local hashing for every ε, and still decoded by one fast transform. None takes the number
-    with the least error. Somebody whose answer is not in the domain sends random signs.
+    above √n however large ε is. Several rows make 2^rows cells, between which randomised response chooses. This is as
+    accurate as optimised local hashing for every ε, and still decoded by one fast transform. A person whose answer is
+    not in the domain sends random signs.
 
     Privacy: rows do not depend on the answer; the cell costs ln(p/q), p for the true cell and q for each other.
     Accuracy: two answers share a cell with probability exactly 2^−rows; see `estimates.from_support`.
     Proof: hadamard.md
+
+    Args:
+        domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
+        rows: How many rows a report names, 1 to 6. None takes the number with the least error.
 
     >>> print(HadamardResponse(epsilon=2, domain=1000).privacy_loss())
     ε = 1.99939 (replace, per person)
@@ -83,11 +87,11 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
         return (self._size,)
 
     def privacy_loss(self) -> PureDP:
-        """ln(p/q), upwards, with p = 1 − (cells − 1)·q."""
+        """What one report costs: ln(p/q), rounded up, with p = 1 − (cells − 1)·q."""
         return self._loss(ln_up((1 - (self._cells - 1) * self._other) / self._other))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The count of every answer of the domain: one transform."""
+        """The estimated count of every answer of the domain, from one transform."""
         self.check_own(state.protocol)
         support = walsh_hadamard(state.table)[: len(self._labels)] // self._cells
         true = 1 - (self._cells - 1) * self._other

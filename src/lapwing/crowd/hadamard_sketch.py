@@ -39,16 +39,22 @@ FEW, MANY = 1 << 15, 1 << 17
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
-    """A random one of `functions` hash functions, one of `width` coordinates, and one bit.
+    """Report a random hash function, a random coordinate, and one randomised bit.
 
-    The row of an answer, a one in its cell and zeros elsewhere, is multiplied by the Hadamard matrix; the sign of the
-    coordinate is sent, flipped at times. Reports are short however wide the sketch; a count mean sketch of the same
-    epsilon has about the same error if epsilon is small, and e^(ε/4) times less if it is large. The counts hold, for
-    every function and coordinate, pluses minus minuses.
+    The row of an answer has a one in its cell and zeros elsewhere. It is multiplied by the Hadamard matrix. The sign of
+    the coordinate is sent, and flipped with a small probability. Reports are short however wide the sketch is. A count
+    mean sketch of the same epsilon has about the same error if epsilon is small, and e^(ε/4) times less if it is large.
+    The counts hold, for every function and coordinate, pluses minus minuses.
 
     Privacy: the bit is flipped with f, about 1/(1 + e^ε), so a report costs ln((1 − f)/f).
     Accuracy: see `estimate`.
     Proof: hadamard_sketch.md
+
+    Args:
+        functions: How many hash functions there are, at most 2^24. More of them make collisions of frequent answers
+            matter less.
+        width: How many cells each function has: a power of two, at most 2^20. More cells make fewer collisions.
+        salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
     >>> print(HadamardCountMeanSketch(epsilon=4, functions=1024, width=32768).privacy_loss())
     ε = 3.99892 (replace, per person)
@@ -73,7 +79,7 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
 
     @property
     def flip(self) -> Fraction:
-        """The probability that the bit is not what it would be."""
+        """The probability that the bit is flipped."""
         return self._flip
 
     @property
@@ -89,7 +95,7 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
         return self.functions, self.width
 
     def privacy_loss(self) -> PureDP:
-        """ln((1 − f)/f), upwards."""
+        """What one report costs: ln((1 − f)/f), rounded up."""
         return self._loss(ln_up((1 - self._flip) / self._flip))
 
     def estimate(self, state: Counts, candidates: Any, *, confidence: float = 0.95) -> Estimates:

@@ -1,4 +1,4 @@
-"""The mean of a number from one report each, by a coin between one bit and one small number."""
+"""The mean of a number from one report each: a coin chooses between one bit and one small number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ONE_BIT_BELOW = Fraction(61, 100)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hybrid(_Numeric):
-    """With probability `piecewise_share` a report of `Piecewise`, otherwise one of `StochasticRounding`.
+    """Send a report of `Piecewise` with probability `piecewise_share`, otherwise one of `StochasticRounding`.
 
     The hybrid mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu (2019): the piecewise report is better in the
     middle of the bounds, one bit at their ends. Up to ε = 0.61 every report is one bit.
@@ -37,6 +37,13 @@ class Hybrid(_Numeric):
     Privacy: the larger of the two losses. Which of the two a report is does not depend on the number.
     Accuracy: at an ε of 1 and more no worse than either alone, at the worst place between the bounds.
     Proof: hybrid.md
+
+    Args:
+        window: Length of the window of `Piecewise`, in cells.
+        inside: Probability that a piecewise report falls into the window.
+        flip: Probability that the bit of `StochasticRounding` is flipped: less than one half.
+        piecewise_share: Probability that a report is a piecewise one, 0 to 1.
+        cells: How many cells piecewise reports have, at most 65,534.
 
     >>> print(Hybrid.from_epsilon(2, bounds=(0, 24)).privacy_loss())
     ε = 1.99844 (replace, per person)
@@ -69,7 +76,17 @@ class Hybrid(_Numeric):
     def from_epsilon(
         cls, epsilon: Number, *, bounds: tuple[Number, Number], cells: int = 1024, unit: str = "person"
     ) -> Self:
-        """A share of 1 − e^(−ε/2) of piecewise reports, and none up to ε = 0.61."""
+        """The protocol that uses up epsilon: a share of 1 − e^(−ε/2) of reports is piecewise, and none up to ε = 0.61.
+
+        Args:
+            epsilon: What one report costs at most.
+            bounds: The smallest and the largest number that counts, as public facts.
+            cells: How many cells piecewise reports have.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         exact = checks.positive(epsilon=epsilon)
         piecewise = Piecewise.from_epsilon(exact, bounds=bounds, cells=cells, unit=unit)
         rounding = StochasticRounding.from_epsilon(exact, bounds=bounds, unit=unit)
@@ -94,7 +111,7 @@ class Hybrid(_Numeric):
         return (self.cells + 2,)
 
     def privacy_loss(self) -> PureDP:
-        """The larger of the losses of the kinds of report that are sent."""
+        """What one report costs: the larger loss of the kinds of report that are sent."""
         losses = [part.privacy_loss().epsilon for part, share in self._parts() if share]
         return self._loss(Fraction(max(losses)))
 
@@ -104,6 +121,9 @@ class Hybrid(_Numeric):
         Accuracy: every report stands for a number between the bounds or beyond, with the person's number as its mean.
         Over people drawn at random these are independent and alike, so their empirical variance over n is the sample
         variance. The population error is the same number, an upper bound. Neither is less than what coins add at least.
+
+        Returns:
+            The mean, with its standard errors.
         """
         import numpy as np
 
@@ -119,7 +139,7 @@ class Hybrid(_Numeric):
         return MeanEstimate(self._mean_of(mean), n, error, error, reach, confidence)
 
     def worst_variance(self) -> float:
-        """Of one report about the worst number, in squares of the distance of the bounds."""
+        """The variance of one report about the worst number, in squares of the distance of the bounds."""
         return max(self._variance_at(place / 64) for place in range(65))
 
     def _parts(self) -> tuple[tuple[Piecewise | StochasticRounding, Fraction], ...]:

@@ -1,4 +1,4 @@
-"""What many people answered: each different answer once, and whose is which.
+"""The answers of many people: each different answer is stored once, and everybody's place in that list.
 
 Populations repeat themselves, so an answer is hashed or looked up once, however many give it.
 """
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """One answer per person: `labels[places[i]]`.
+    """The answers of many people. Each different answer is stored once; person i gave `labels[places[i]]`.
+
+    Args:
+        labels: The different answers.
+        places: For each person, the place of their answer among the labels.
 
     >>> Answers.of(["cat", "dog", "cat"]).places.tolist()
     [0, 1, 0]
@@ -31,7 +35,17 @@ class Answers:
 
     @classmethod
     def of(cls, values: Any) -> Answers:
-        """From a list, an array, a column of a data frame, or `Answers`. A missing value is an answer, too."""
+        """The answers in a list, an array or a column. A missing value is an answer, too.
+
+        Args:
+            values: One answer for each person: a list, an array, a column of a data frame, or `Answers`.
+
+        Returns:
+            The answers, in the same order.
+
+        Raises:
+            InvalidParameter: If this is a single text or no list at all.
+        """
         import numpy as np
 
         if isinstance(values, Answers):
@@ -59,7 +73,17 @@ class Answers:
 
     @classmethod
     def counted(cls, counts: Mapping[Any, int]) -> Answers:
-        """A population from how many people give each answer, in that order."""
+        """A population, from how many people give each answer.
+
+        Args:
+            counts: The number of people for each answer.
+
+        Returns:
+            The answers. People with the same answer stand together, in the order of the counts.
+
+        >>> Answers.counted({"bus": 2, "bike": 1}).places.tolist()
+        [0, 0, 1]
+        """
         import numpy as np
 
         numbers = [checks.whole(minimum=0, count=count) for count in counts.values()]
@@ -72,7 +96,7 @@ class Answers:
         return Answers(self.labels, self.places[part])
 
     def trimmed(self) -> Answers:
-        """Without labels that nobody here gives, if there are many: a protocol may hash every label."""
+        """The same answers without labels that nobody gives, if there are many: a protocol may hash every label."""
         import numpy as np
 
         if len(self.labels) <= len(self):
@@ -88,7 +112,15 @@ class Answers:
         return dict(zip(self.labels, totals.tolist(), strict=True))
 
     def within(self, domain: Sequence[Any], index: Mapping[Any, int] | None) -> NDArray[np.int64]:
-        """The place of everybody's answer in a public domain, −1 for any other. No index: the domain is a range."""
+        """The place of everybody's answer in a public domain.
+
+        Args:
+            domain: The answers of the domain.
+            index: The place of each of them; None if the domain is the range 0 … k − 1.
+
+        Returns:
+            One place for each person; −1 for an answer that is not in the domain.
+        """
         import numpy as np
 
         if index is None and isinstance(self.labels, range) and self.labels == range(len(self.labels)):

@@ -1,14 +1,14 @@
-"""What one person gives away in a lifetime: a ledger on their own device, which never betrays anything by silence.
+"""A lifetime budget: a ledger on a person's own device, so that all reports together cost no more than was promised.
 
     charge the period (durable) → look at the answer → randomise → keep the report (durable) → send it
 
 A group of questions costs a fixed charge in every period in which one of them is asked, whatever is answered and
 whether there is an answer. What is not used is not saved up. Within a period a question has one report: asking again
-sends it again. When the allowance is used up, reports go on, of the same protocol and the same length: they are drawn
-for no answer (None), so they say nothing. Nobody can tell by silence, for there is none.
+sends it again. When the allowance is used up, reports go on, of the same protocol and the same length. They are drawn
+for no answer (None), so they say nothing. Silence cannot tell anything, because there is none.
 
-Privacy: two whole histories of one person's answers, different wherever one likes, are alike within e^allowance for
-whoever sees every report and chooses the questions after seeing them. See lifetime.md for what an observer does see.
+Privacy: any two whole histories of one person's answers are alike within e^allowance, also for somebody who sees every
+report and chooses each question after seeing the reports before. See lifetime.md for what an observer does see.
 """
 
 from __future__ import annotations
@@ -45,9 +45,13 @@ _LATEST = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionGroup(metaclass=Helpful):
-    """Questions whose answers tell about each other: they share one charge per period, because their losses add up.
+    """Questions whose answers tell about each other. They share one charge per period, because their losses add up.
 
-    `allowance` bounds what may be lost on this group in a lifetime; the total is bounded by the policy in any case.
+    Args:
+        name: The name of the group, which must stay the same.
+        questions: The names of its questions.
+        charge: The epsilon that is spent in every period in which one of the questions is asked.
+        allowance: The largest epsilon that the group may cost in a lifetime. None if only the policy limits it.
 
     >>> QuestionGroup(name="health", questions=["smokes", "drinks"], charge=1).name
     'health'
@@ -75,6 +79,11 @@ class QuestionGroup(metaclass=Helpful):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifetimePolicy(metaclass=Helpful):
     """What a collector promises to every device: public, the same for everybody, fixed before the first answer.
+
+    Args:
+        allowance: What all answers of one person may cost together, for ever: a `PureDP` of the relation replace.
+        period: How long a period is, at least a second. A group is charged once in a period.
+        groups: The groups of questions. Each question is in one group.
 
     >>> policy = LifetimePolicy(
     ...     allowance=PureDP(8, relation="replace"),
@@ -111,7 +120,17 @@ class LifetimePolicy(metaclass=Helpful):
         object.__setattr__(self, "groups", groups)
 
     def group_of(self, question: str) -> QuestionGroup:
-        """The group that a question belongs to."""
+        """The group that a question belongs to.
+
+        Args:
+            question: The name of the question.
+
+        Returns:
+            Its group.
+
+        Raises:
+            InvalidParameter: If no group names the question.
+        """
         for group in self.groups:
             if question in group.questions:
                 return group
@@ -119,7 +138,14 @@ class LifetimePolicy(metaclass=Helpful):
         raise InvalidParameter("question", question, why, "Name it in one of the groups.")
 
     def period_at(self, seconds: float) -> int:
-        """The number of the period at a time since 1970: the same on all devices."""
+        """The number of the period at a time: the same on all devices.
+
+        Args:
+            seconds: The time, in seconds since 1970.
+
+        Returns:
+            How many whole periods have passed.
+        """
         return timedelta(seconds=seconds) // self.period
 
     def periods(self) -> int:
@@ -158,13 +184,18 @@ class DeviceFile(FileStore):
 
 
 class Lifetime(metaclass=Helpful):
-    """The device of one person, for all questions of one collector.
+    """The lifetime budget of one person's device, for all questions of one collector.
 
     Call `report` on a schedule that does not depend on answers: in every period for every question, with None when
     there is nothing to say. Any number of threads and processes may use one file.
 
     Privacy: Σ losses ≤ the policy's allowance, for ever; per group ≤ the group's.
     Proof: lifetime.md
+
+    Args:
+        policy: What was promised. A later policy for the same file may promise more protection, never less.
+        path: The SQLite file on the device; made if it does not exist. If it is lost, so is the account of what was
+            spent.
 
     >>> import tempfile
     >>> from lapwing.crowd import UnaryEncoding
@@ -198,9 +229,19 @@ class Lifetime(metaclass=Helpful):
     def report(
         self, question: str, value: Any, protocol: Protocol, *, period: int | None = None, entropy: Entropy = SYSTEM
     ) -> bytes:
-        """The bytes to send for a question in a period (by default in the present one).
+        """The bytes to send for a question in a period. Asking again in the period gives the same bytes.
 
         Errors are about the question and the protocol, which are public; no answer raises one.
+
+        Args:
+            question: The name of the question.
+            value: The true answer; None if there is none.
+            protocol: What the answer is randomised with. It may cost at most the charge of the group.
+            period: The number of the period; None for the present one.
+            entropy: Source of random bits. Only tests should use another than the system's.
+
+        Returns:
+            One report as bytes. If the budget is used up it was drawn for no answer, and has the same length.
         """
         group = self.policy.group_of(question)
         cost = self._cost(group, protocol)
@@ -213,10 +254,19 @@ class Lifetime(metaclass=Helpful):
     def message(
         self, question: str, name: str, encoder: Callable[[bool], bytes], *, period: int | None = None
     ) -> bytes:
-        """The bytes to send in a period where they are no report of a protocol; `name` says of what they are.
+        """The bytes to send in a period where they are no report of a local protocol.
 
-        They cost the whole charge of the group. `encoder(True)` may look at an answer, and is called once at most;
-        `encoder(False)` must look like it and say nothing. What such bytes tell is for the caller to prove.
+        They cost the whole charge of the group. What such bytes tell is for the caller to prove.
+
+        Args:
+            question: The name of the question.
+            name: Says what kind of bytes they are; it takes the place of the protocol.
+            encoder: Makes the bytes. `encoder(True)` may look at an answer, and is called once at most.
+                `encoder(False)` must look like it and say nothing.
+            period: The number of the period; None for the present one.
+
+        Returns:
+            The bytes: the same when asked again in the period.
         """
         group = self.policy.group_of(question)
         return self._once(group, {"question": question, "protocol": name}, group._charge, period, encoder)
@@ -248,18 +298,32 @@ class Lifetime(metaclass=Helpful):
         return bytes(kept["report"])
 
     def forget(self) -> None:
-        """Delete the reports that were kept: for a person who leaves. What was spent stays spent.
+        """Delete the reports that were kept, for a person who leaves. What was spent stays spent.
 
-        Who asks again for a period of before gets a report that is drawn for no answer.
+        Asking again for an earlier period gives a report that is drawn for no answer.
         """
         self._file.forget()
 
     def spent(self, group: str | None = None) -> PureDP:
-        """What was charged so far, for everything or for one group."""
+        """What was charged so far.
+
+        Args:
+            group: The name of a group; None for everything together.
+
+        Returns:
+            The sum of all charges.
+        """
         return self._loss(self._row(group)[1])
 
     def remaining(self, group: str | None = None) -> PureDP:
-        """What may still be charged: for a group, what its own allowance and the total both leave."""
+        """What may still be charged.
+
+        Args:
+            group: The name of a group, for what its own allowance and the total both leave. None for the total.
+
+        Returns:
+            What is left.
+        """
         left = [allowance - spent for allowance, spent in (self._row(None), self._row(group))]
         return self._loss(max(min(left), Fraction(0)))
 

@@ -1,4 +1,4 @@
-"""Optimised local hashing: a hash function of many, and randomized response between its few cells."""
+"""Optimised local hashing: a random hash function, and randomised response between its few cells."""
 
 from __future__ import annotations
 
@@ -38,16 +38,23 @@ CHUNK = 1 << 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalHashing(ByEpsilon, OpenProtocol):
-    """Everybody draws one of the public hash functions and reports which cell it puts the answer into, randomised.
+    """Report a random public hash function, and the randomised cell that it puts the answer into.
 
-    Any text or whole number can be an answer; what is estimated are candidates named afterwards, or the `domain`. With
-    `cells=None` there are as many cells as give the least error, about e^ε + 1 (Wang, Blocki, Li and Jha 2017). That
-    people share a limited number of functions makes estimating independent of the number of reports (Cormode, Maddock
-    and Maple 2021) and adds a little to the error.
+    Any text or whole number can be an answer. The analyst names candidates afterwards, or estimates the `domain`.
+    People share a limited number of functions, so the time to estimate does not depend on the number of reports
+    (Cormode, Maddock and Maple 2021). This adds a little to the error.
 
     Privacy: the function does not depend on the answer; the cell costs ln(p/q), p for the true cell, q for any other.
     Accuracy: see `estimate`.
     Proof: local_hashing.md
+
+    Args:
+        domain: The public list of possible answers, or a number k for the answers 0 … k − 1. None if candidates are
+            named in `estimate`.
+        functions: How many hash functions there are: a power of two. More make a smaller error and larger counts.
+        cells: How many cells each function has. None takes the number with the least error, about e^ε + 1 (Wang,
+            Blocki, Li and Jha 2017).
+        salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
     >>> print(LocalHashing(epsilon=2).privacy_loss())
     ε = 1.99939 (replace, per person)
@@ -99,16 +106,22 @@ class LocalHashing(ByEpsilon, OpenProtocol):
         return 1 - (self._width - 1) * self._other
 
     def privacy_loss(self) -> PureDP:
-        """ln(p/q), upwards, with p = 1 − (cells − 1)·q."""
+        """What one report costs: ln(p/q), rounded up, with p = 1 − (cells − 1)·q."""
         return self._loss(ln_up(self._true / self._other))
 
     def estimate(self, state: Counts, candidates: Any = None, *, confidence: float = 0.95) -> Estimates:
-        """How many people gave each of these answers: all of the domain if none are named.
+        """How many people gave each of these answers.
 
         Accuracy: a report supports the answers in its cell. `from_support` with 1/cells for others is unbiased over
         coins, choice of functions and hash functions, and so are its errors, plus Σ c(c−1)/(functions·(cells−1)) over
-        the other answers and their counts c: those who share an answer collide together. Both errors contain it. Who
-        keeps one salt for several collections meets the same collisions again: this part does not average out.
+        the other answers and their counts c: people with the same answer collide together. Both errors contain it.
+        Several collections with one salt have the same collisions: this part of the error does not average out.
+
+        Args:
+            candidates: The answers to count: texts or whole numbers. None takes the whole domain.
+
+        Raises:
+            InvalidParameter: If there are neither candidates nor a domain.
         """
         import numpy as np
 
@@ -138,6 +151,12 @@ class LocalHashing(ByEpsilon, OpenProtocol):
 
         Accuracy: two reports with one function fall into the same cell with a probability larger by
         (p−q)²(1−1/cells) if the answers are the same, and a pair shares the function once in `functions` times.
+
+        Args:
+            state: Counts of this protocol.
+
+        Returns:
+            The estimated number of ordered pairs.
         """
         import numpy as np
 

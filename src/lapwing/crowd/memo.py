@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lapwing import checks
 from lapwing.calls import Helpful
-from lapwing.crowd.rappor import PermanentResponse
+from lapwing.crowd.permanent_response import PermanentResponse
 from lapwing.crowd.reports import Reports
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, bernoulli
@@ -40,15 +40,21 @@ KEY_BYTES, FEWEST_KEY_BYTES = 32, 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Memo(metaclass=Helpful):
-    """One device and one question: the permanent response to every answer, and reports made from it.
+    """One device and one question: it keeps the permanent response to every answer and makes reports from it.
 
-    Privacy: all reports about one answer together cost `protocol.lifetime_loss()`, however many; each other answer
+    Privacy: all reports about one answer together cost `protocol.lifetime_loss()`, however many. Each other answer
     costs it again (`lifetime_loss`), and so does each other set of parameters, question or key. *When* the answer
-    changes is not hidden. The guarantee is computational: it rests on the key, and on HMAC-SHA-256 being a
-    pseudorandom function.
+    changes is not hidden. The guarantee is computational: it rests on the key, and on HMAC-SHA-256 being a pseudorandom
+    function.
     Proof: rappor.md
 
-    >>> from lapwing.crowd.rappor import Rappor
+    Args:
+        protocol: One of the four forms of RAPPOR.
+        question: The name of the question. Other questions have permanent responses of their own.
+        key: At least 16 secret bytes that never leave the device, from `new_key()`.
+
+    >>> from lapwing.crowd import Memo, Rappor
+    >>> from lapwing.crowd.memo import new_key
     >>> survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
     >>> device = Memo(protocol=survey, question="homepage", key=new_key())
     >>> first, second = device.report("example.org"), device.report("example.org")
@@ -72,16 +78,32 @@ class Memo(metaclass=Helpful):
 
     @classmethod
     def on_device(cls, path: str | os.PathLike[str], *, protocol: PermanentResponse, question: str) -> Memo:
-        """With the key in this file, which is made if it is not there yet: see `device_key`."""
+        """A memo whose key is in a file. The file is made if it does not exist: see `device_key`.
+
+        Args:
+            path: Where the key is. Only its owner may read the file.
+            protocol: One of the four forms of RAPPOR.
+            question: The name of the question.
+
+        Returns:
+            The memo.
+        """
         return cls(protocol=protocol, question=question, key=device_key(path))
 
     @property
     def cohort(self) -> int:
-        """The cohort of this device for this question, for ever; it does not depend on answers."""
+        """The cohort of this device for this question. It never changes and does not depend on answers."""
         return self.protocol.drawn_cohort(self._stream("cohort", self.question))
 
     def permanent(self, value: Any) -> NDArray[np.uint64]:
-        """The permanent response to an answer: a row of packed bits. It must not be sent where a report would do."""
+        """The permanent response to an answer. Do not send it where a report would do.
+
+        Args:
+            value: The true answer.
+
+        Returns:
+            A row of packed bits: the same for the same answer, whenever it is asked for.
+        """
         import numpy as np
 
         from lapwing.crowd.bits import pack
@@ -96,15 +118,29 @@ class Memo(metaclass=Helpful):
         return pack(bits)
 
     def report(self, value: Any, entropy: Entropy = SYSTEM) -> Reports:
-        """One report: the permanent response with fresh noise, ready for `to_bytes` or an aggregator."""
+        """One report: the permanent response with fresh noise, ready for `to_bytes` or an aggregator.
+
+        Args:
+            value: The true answer; None if there is none.
+            entropy: Source of random bits for the fresh noise.
+
+        Returns:
+            One report of the protocol.
+        """
         rows = self.protocol.instantaneous(self.permanent(value).reshape(1, -1), entropy)
         return Reports(self.protocol, 1, self.protocol.reported(self.cohort, rows))
 
     def lifetime_loss(self, distinct_values: int = 1) -> PureDP:
-        """What all reports of this device to this question cost, if it has so many different answers in its life.
+        """What all reports of this device to this question cost together.
 
-        It compares lives in which the answer changes at the same times, to and from other answers; those that the
-        protocol takes for one (None and all outside a list, 1 and "1") are one.
+        It compares two histories in which the answer changes at the same times. Answers that the protocol does not tell
+        apart (None and all outside a list, 1 and "1") count as one.
+
+        Args:
+            distinct_values: How many different answers the person gives over time.
+
+        Returns:
+            The loss of all reports, however many there are.
         """
         return self.protocol.lifetime_loss() * checks.whole(distinct_values=distinct_values)
 
@@ -137,8 +173,8 @@ def new_key(entropy: Entropy = SYSTEM) -> bytes:
 def device_key(path: str | os.PathLike[str]) -> bytes:
     """The key in a file that only its owner may read; made from the system's entropy if there is none.
 
-    The file appears whole or not at all, and the first of several processes wins. Who loses it begins a new life:
-    answers reported before cost their loss again.
+    The file appears whole or not at all, and the first of several processes wins. If the file is lost, a new key is
+    made. Answers that were reported before then cost their loss again.
     """
     try:
         return _read_key(path)

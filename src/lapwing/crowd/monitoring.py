@@ -44,15 +44,21 @@ MOST_STEPS = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitoring(ByEpsilon, ClosedProtocol):
-    """A status that is no before the first step and changes at most `changes` times in `steps` steps.
+    """Report a yes-or-no status over many steps, and pay once for the whole history.
 
-    An answer is somebody's whole history, one truth value per step: a row of a table, or the answers of a `Watcher`
-    step by step. Changes after the first `changes` are never told; what is not equal to true is no.
+    The status is no before the first step and changes at most `changes` times. An answer is somebody's whole history,
+    one truth value per step: a row of a table, or the steps of a `Watcher` one by one. Changes after the first
+    `changes` are never told. What is not equal to true is no.
 
     Privacy: ln(p/(1−p)) for the whole history, however long, with p = 1 − flip.
     Accuracy: with L levels, c(t) ones among the binary digits of t and s people who say yes at step t, the coins have
     the variance n·c(t)·k²·L/(2p−1)² − s.
     Proof: monitoring.md
+
+    Args:
+        steps: How many steps there are, at most 65,536.
+        changes: How often a status may change. The error grows in proportion.
+        epsilon: What the whole history of one person costs at most.
 
     >>> watch = Monitoring(steps=64, changes=2, epsilon=1)
     >>> print(watch.privacy_loss(), watch.levels)
@@ -76,7 +82,7 @@ class Monitoring(ByEpsilon, ClosedProtocol):
 
     @property
     def levels(self) -> int:
-        """Of the tree over time: intervals of 1, 2, 4, … steps."""
+        """The number of levels of the tree over time: intervals of 1, 2, 4, … steps."""
         return self.steps.bit_length()
 
     @property
@@ -85,23 +91,35 @@ class Monitoring(ByEpsilon, ClosedProtocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Ones in every interval of every level, and at last how many reports are about that level."""
+        """A row for each level: the ones in each of its intervals, then the number of reports about that level."""
         return (self.levels, self.steps + 1)
 
     def privacy_loss(self) -> PureDP:
-        """ln(p/(1−p)), upwards."""
+        """What one report about a whole history costs: ln(p/(1−p)), rounded up."""
         return self._loss(ln_up((1 - self._flip) / self._flip))
 
     def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> Reports:
-        """One report for each history: rows of a table or lists of truth values."""
+        """Randomise histories: one report for each of them.
+
+        Args:
+            values: The true histories, one for each person: a table with a row for each person, or lists of truth
+                values. A history that is too short goes on as it ended.
+        """
         return Protocol.randomize(self, self._histories(values), entropy)
 
     def watcher(self, entropy: Entropy = SYSTEM) -> Watcher:
-        """Somebody's side of it, step by step: what a device runs."""
+        """The client side step by step, as a device runs it.
+
+        Args:
+            entropy: Source of random bits that chooses the level, and which change is told.
+
+        Returns:
+            A watcher for one person.
+        """
         return Watcher(self, uniform_below(self.levels, entropy=entropy), uniform_below(self.changes, entropy=entropy))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """How many people say yes at each step 1 … d; step t needs no bit of a later step."""
+        """How many people say yes at each step 1 … d. Step t needs no bit of a later step."""
         import numpy as np
 
         self.check_own(state.protocol)
@@ -184,7 +202,22 @@ class Monitoring(ByEpsilon, ClosedProtocol):
 
 
 class Watcher:
-    """One person's side: knows which of their changes it tells about, on which level, and nothing of the past else."""
+    """The client side of `Monitoring` for one person, step by step. Get one from `Monitoring.watcher()`.
+
+    It knows which change of the status it tells about, and on which level of the tree. It keeps no other history.
+
+    Args:
+        protocol: What it reports to.
+        level: The level of the tree that it reports on; drawn at random, or the guarantee is lost.
+        which: The change that it tells about, from 0; drawn at random below `changes`.
+
+    >>> from lapwing.crowd import Monitoring
+    >>> watch = Monitoring(steps=4, changes=1, epsilon=1)
+    >>> person = watch.watcher()
+    >>> bits = [person.step(online) for online in (False, False, True, True)]
+    >>> len(bits), person.report()
+    (4, <1 report of Monitoring, 6 bits each>)
+    """
 
     __slots__ = ("_bits", "_changed", "_news", "_protocol", "_status", "_step", "_which", "level")
 
@@ -195,7 +228,18 @@ class Watcher:
         self._bits: list[bool] = []
 
     def step(self, status: object, entropy: Entropy = SYSTEM) -> bool | None:
-        """The bit to send after this step, if an interval of this level ends with it."""
+        """The bit to send after this step, if an interval of this level ends with it.
+
+        Args:
+            status: Whether the answer is yes now.
+            entropy: Source of random bits for the noise.
+
+        Returns:
+            The randomised bit; None if nothing is to be sent now.
+
+        Raises:
+            InvalidParameter: If all steps are over.
+        """
         if self._step == self._protocol.steps:
             raise InvalidParameter("step", self._step + 1, "comes after the last one", "Start a new Monitoring.")
         now = _is_yes(status)
@@ -216,7 +260,7 @@ class Watcher:
         return bit
 
     def report(self) -> Reports:
-        """All that was sent, as one report; what was not sent yet is zero."""
+        """All bits that were sent, as one report. Bits that were not sent yet are zero."""
         import numpy as np
 
         from lapwing.crowd.bits import pack

@@ -40,12 +40,16 @@ MOST_CELLS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """The mean of n people's numbers, unbiased; it may lie beyond the bounds, and cutting it off would bias it.
-
-    About *the people who answered* only the coins are random (`population_…`). About *those they were drawn from at
-    random* the drawing adds to it (`sample_…`).
+    """The mean of n people's numbers, unbiased. It may lie beyond the bounds: cutting it off would bias it.
 
     Privacy: computed from reports that are private already, so it costs nothing more.
+
+    Attributes:
+        mean: The estimated mean, in the units of the bounds.
+        n: How many people reported.
+        population_standard_error: Of the mean, about the people who answered: only the coins are random.
+        sample_standard_error: Of the mean, about the larger group that these people were drawn from at random.
+        confidence: Probability that an interval contains the true mean.
 
     >>> from lapwing.crowd import StochasticRounding
     >>> poll = StochasticRounding.from_epsilon(1, bounds=(0, 100))
@@ -63,14 +67,29 @@ class MeanEstimate:
     confidence: float = 0.95
 
     def interval(self, about: Question = "sample") -> tuple[float, float]:
-        """Ends of a normal interval for the mean."""
+        """Ends of a normal interval for the mean.
+
+        Args:
+            about: "sample" for the larger group that these people were drawn from; "population" for the people who
+                answered, which may be narrower.
+
+        Returns:
+            The lower and the upper end.
+        """
         checks.one_of(("population", "sample"), about=about)
         z = -NormalDist().inv_cdf((1 - float(checks.probability(confidence=self.confidence))) / 2)
         error = self.sample_standard_error if about == "sample" else self.population_standard_error
         return self.mean - z * error, self.mean + z * error
 
     def moved_by(self, fakes: int) -> float:
-        """How far so many dishonest reports together can move the mean, at worst."""
+        """How far so many dishonest reports together can move the mean, at worst.
+
+        Args:
+            fakes: How many reports do not follow the protocol.
+
+        Returns:
+            The largest change of the mean, in the units of the bounds.
+        """
         return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
 
     def __str__(self) -> str:
@@ -83,7 +102,12 @@ class MeanEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Numeric(ClosedProtocol):
-    """Numbers between public bounds, as levels 0 … LEVELS."""
+    """Numbers between public bounds, as levels 0 … LEVELS.
+
+    Args:
+        bounds: The smallest and the largest number that counts, as public facts. Numbers outside are clamped, on the
+            device. Wider bounds mean more noise.
+    """
 
     bounds: tuple[Number, Number]
     _low: Fraction = field(init=False, repr=False, compare=False)
@@ -103,7 +127,12 @@ class _Numeric(ClosedProtocol):
         return 1 << 17
 
     def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> Reports:
-        """One report for each number: a list, an array or a column. What is no number counts as the middle."""
+        """Randomise numbers: one report for each of them.
+
+        Args:
+            values: The true numbers, one for each person: a list, an array or a column. What is no number counts as the
+                middle of the bounds.
+        """
         if isinstance(values, Answers):
             levels = self._levels(list(values.labels))[values.places] if len(values) else self._levels([])
         else:
@@ -148,15 +177,18 @@ def _double(value: object) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StochasticRounding(_Numeric):
-    """One bit: a number is rounded up to the upper bound or down to the lower one at random, and the bit flipped.
+    """Report one bit: round the number at random to the lower or the upper bound, then flip the bit at random.
 
-    At the share t of the way between the bounds the bit is one with probability f + (1 − 2f)·t, f being `flip`; this is
-    the one-bit mean of Duchi, Jordan and Wainwright (2018) and of Ding, Kulkarni and Yekhanin (2017). The best choice
-    below an ε of about 1.3; `Piecewise` above.
+    At the share t of the way between the bounds the bit is one with probability f + (1 − 2f)·t, f being `flip`. This is
+    the one-bit mean of Duchi, Jordan and Wainwright (2018) and of Ding, Kulkarni and Yekhanin (2017). It is the best
+    choice below an ε of about 1.3; take `Piecewise` above.
 
     Privacy: one report costs ln((1−f)/f).
     Accuracy: the variance of the mean of n numbers is at most 1/(4n(1−2f)²) in units of the distance of the bounds.
     Proof: numeric.md
+
+    Args:
+        flip: Probability that the rounded bit is flipped: less than one half.
 
     >>> print(StochasticRounding.from_epsilon(1, bounds=(0, 24)).privacy_loss())
     ε = 0.999484 (replace, per person)
@@ -178,7 +210,16 @@ class StochasticRounding(_Numeric):
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, bounds: tuple[Number, Number], unit: str = "person") -> Self:
-        """`flip` is about 1/(1 + e^ε)."""
+        """The protocol that uses up epsilon: `flip` is about 1/(1 + e^ε).
+
+        Args:
+            epsilon: What one report costs at most.
+            bounds: The smallest and the largest number that counts, as public facts.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         return cls(bounds=bounds, flip=flip_probability(epsilon), unit=unit)
 
     @property
@@ -190,7 +231,7 @@ class StochasticRounding(_Numeric):
         return (1,)
 
     def privacy_loss(self) -> PureDP:
-        """ln((1 − flip)/flip), upwards."""
+        """What one report costs: ln((1 − flip)/flip), rounded up."""
         return self._loss(ln_up((1 - self._flip) / self._flip))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> MeanEstimate:
@@ -200,6 +241,9 @@ class StochasticRounding(_Numeric):
         λ(1−λ)/(n(1−2f)²). That of the coins alone is less by the variance of the numbers over n, which one bit each
         does not tell: the population error is the same number, an upper bound. λ is taken between f and 1−f, where it
         lies, so no error is zero.
+
+        Returns:
+            The mean, with its standard errors.
         """
         self.check_own(state.protocol)
         if not state.n:
@@ -224,16 +268,21 @@ class StochasticRounding(_Numeric):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piecewise(_Numeric):
-    """One of `cells` small numbers: likely one of a window of them that stands where the number is.
+    """Report one of `cells` small numbers: with high probability one from a window around the true number.
 
-    The piecewise mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu (2019) on a grid: the window of W cells
-    begins at cell s = 0 … M − W, the number's place between the bounds, rounded at random to a whole s; with
+    The piecewise mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu (2019) on a grid. The window of W cells
+    begins at cell s = 0 … M − W: the number's place between the bounds, rounded at random to a whole s. With
     probability `inside` the report is uniform in the window, otherwise uniform outside.
 
     Privacy: one report costs ln(P(M−W)/((1−P)W)).
     Accuracy: per person about (t²/(r − 1) + (r + 3)/(3(r − 1)²))/4 in units of the distance of the bounds, r = e^(ε/2),
     t = −1 … 1 being the place of the number between them.
     Proof: numeric.md
+
+    Args:
+        window: Length W of the window, in cells.
+        inside: Probability P that a report falls into the window: more than W/M.
+        cells: How many cells M there are, at most 65,536. More cells give a finer grid and longer reports.
 
     >>> print(Piecewise.from_epsilon(2, bounds=(0, 24)).privacy_loss())
     ε = 1.99844 (replace, per person)
@@ -262,7 +311,17 @@ class Piecewise(_Numeric):
     def from_epsilon(
         cls, epsilon: Number, *, bounds: tuple[Number, Number], cells: int = 1024, unit: str = "person"
     ) -> Self:
-        """A window of about 1/(e^(ε/2) + 1) of the cells, and as likely as ε allows."""
+        """A window of about 1/(e^(ε/2) + 1) of the cells, with the largest probability that ε allows.
+
+        Args:
+            epsilon: What one report costs at most.
+            bounds: The smallest and the largest number that counts, as public facts.
+            cells: How many cells there are.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         size = checks.whole(minimum=2, cells=cells)
         window = max(1, round(size / (exp_up(checks.positive(epsilon=epsilon) / 2) + 1)))
         others = Fraction(size - window, window)
@@ -278,7 +337,7 @@ class Piecewise(_Numeric):
         return (self.cells,)
 
     def privacy_loss(self) -> PureDP:
-        """ln of the probability of a cell in the window over that of one outside, upwards."""
+        """What one report costs: ln of the probability of a cell in the window over that of one outside, rounded up."""
         inside, outside = self._densities()
         return self._loss(ln_up(inside / outside))
 
@@ -288,6 +347,9 @@ class Piecewise(_Numeric):
         Accuracy: the mean and the mean square of a report are polynomials of the start of the window (numeric.md),
         which gives unbiased estimates of the mean and of the mean square of the numbers; the errors follow from both.
         Neither is less than what the coins add to numbers in the middle, where they add least.
+
+        Returns:
+            The mean, with its standard errors.
         """
         import numpy as np
 

@@ -1,15 +1,15 @@
-"""Reports that do not follow the protocol: how much they can move, and how some are noticed.
+"""Reports that do not follow the protocol (data poisoning): how much they can move, and how some are noticed.
 
-Whoever lies in a survey lies about one answer. Whoever writes a report of a local protocol without tossing the coins
-lies much louder, because honest reports are noisy and estimates make up for that. The gain grows as epsilon falls: more
-privacy, less robustness (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021).
+Somebody who lies in a survey lies about one answer. Somebody who writes a report without tossing the coins lies much
+louder, because honest reports are noisy and estimates make up for that. The gain grows as epsilon falls: more privacy,
+less robustness (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021).
 
     gain(estimates, fake_share)             what fakes can add to each share, at worst
     suspicious(reports)                     which reports honest people hardly ever send
     fakes.maximal_gain and others           reports to try it with
 
-Accuracy: the checks have a declared false-alarm rate, whatever honest people answer. They find careless fakes only: who
-draws the number of ones as honest people do, and no two reports alike, passes. `gain` holds for everybody.
+Accuracy: the checks have a declared false-alarm rate, whatever honest people answer. They find careless fakes only:
+fakes that draw the number of ones as honest people do, with no two reports alike, pass. `gain` holds for everybody.
 """
 
 from __future__ import annotations
@@ -41,10 +41,17 @@ if TYPE_CHECKING:
 
 @helpful
 def gain(estimates: Estimates, fake_share: Number) -> NDArray[np.float64]:
-    """By how much fakes that are this share of all reports can raise each share, at worst.
+    """By how much fake reports can raise each estimated share, at worst.
 
     A fake takes the place of somebody honest, so with the share β of fakes and a true share f the estimate rises by
     β·(g − f), g being `gain_per_fake` (Cao, Jia and Gong 2021). The estimated shares stand in for f.
+
+    Args:
+        estimates: The estimates of the collection.
+        fake_share: The share β of reports that do not follow the protocol, 0 to 1.
+
+    Returns:
+        For each answer the largest change of its share (0.01 is one percentage point).
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
@@ -190,12 +197,20 @@ def suspicious(reports: Reports, *, false_alarm: Number = 1e-6) -> Suspicions:
     report is just an answer (k-ary, binary) offer nothing to check.
 
     Accuracy: an honest population raises an alarm with probability `false_alarm` at most: every p-value is a proven
-    bound, summed over all that is looked at. Needs each person to report once. Where there are fakes, an honest report
-    that happens to look like them may be named with them.
+    bound, summed over all that is looked at. Each person must report once. Where there are fakes, an honest report that
+    happens to look like them may be named with them.
+
+    Args:
+        reports: The reports, before they are counted.
+        false_alarm: The largest probability of any alarm if everybody is honest.
+
+    Returns:
+        What each check found, and the places of suspicious reports. Print it.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no", "other"])
-    >>> found = suspicious(poll.randomize(["yes"] * 1000))
+    >>> suspicious(poll.randomize(["yes"] * 1000), false_alarm=1e-9).alarm
+    False
     """
     checks.of_kind(Reports, "are not reports", "Look at reports before they are counted.", reports=reports)
     law, alarm = honest(reports.protocol), float(checks.probability(false_alarm=false_alarm))

@@ -1,4 +1,4 @@
-"""Frequent strings that nobody listed beforehand: beginnings are counted first, and only frequent ones grow longer."""
+"""Frequent strings that nobody listed: short prefixes are counted first, and only frequent ones grow longer."""
 
 from __future__ import annotations
 
@@ -36,16 +36,23 @@ MOST_LEVELS = 1 << 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixTree(ByEpsilon, ClosedProtocol):
-    """Everybody draws one level of the tree at random and reports a beginning of that length; nothing else.
+    """Find frequent strings that nobody listed: everybody reports a prefix of a random length, and nothing else.
 
-    Beginnings have `start` characters, then `step` more at every level, up to `length`; shorter strings are filled up,
-    longer ones count as their first `length` characters. The analyst takes the `keep` most frequent beginnings of a
-    level, with every continuation over the `alphabet`, as candidates for the next one. What is no text, or has other
-    characters, is never found.
+    Prefixes have `start` characters, then `step` more at every level, up to `length`. The analyst takes the `keep` most
+    frequent prefixes of a level, with every continuation over the `alphabet`, as candidates for the next one. What is
+    no text, or has other characters, is never found.
 
-    Privacy: a level is drawn without regard to the answer, and the beginning goes through one local protocol: its loss.
+    Privacy: a level is drawn without regard to the answer, and the prefix goes through one local protocol: its loss.
     Accuracy: see `estimate`.
     Proof: prefixes.md
+
+    Args:
+        alphabet: The characters that found strings may have, as a public fact.
+        length: How many characters of a string count. Longer strings are cut, shorter ones filled up.
+        start: How many characters the shortest prefix has.
+        step: How many characters longer the prefixes of each next level are.
+        keep: How many prefixes of each level are continued.
+        salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
     """
 
     epsilon: Number
@@ -109,17 +116,23 @@ class PrefixTree(ByEpsilon, ClosedProtocol):
         return self._inner.block
 
     def privacy_loss(self) -> PureDP:
-        """That of the one report about a beginning."""
+        """What one report costs: the loss of the report about one prefix."""
         return self._loss(self._inner.privacy_loss().epsilon)
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The strings that are certainly there, with the counts that the last level gives them; most frequent first.
+        """The strings that were found, most frequent first, with the counts that the last level gives them.
 
-        A candidate of the last level is certain if its count is larger than cells drawn at random would give any of as
+        A candidate of the last level is found if its count is larger than cells drawn at random would give any of as
         many candidates: with this confidence no string that nobody has is among them (see prefixes.md).
         Accuracy: the last level is a random sample of the people, so its counts are multiplied by n and divided by its
         size: unbiased for every candidate, and independent of the levels before. Strings near the limit appear only
         when they are overestimated. The errors are those of the sample; see prefixes.md.
+
+        Args:
+            confidence: Probability that no string is found that nobody has; also that of the intervals.
+
+        Returns:
+            The strings that were found, with their estimated counts.
         """
         import numpy as np
 
@@ -191,14 +204,18 @@ class PrefixTree(ByEpsilon, ClosedProtocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixExtension(PrefixTree):
-    """Beginnings reported by local hashing (the prefix extending method; Wang, Li and Jha 2021).
+    """Find frequent strings; prefixes are reported by local hashing (prefix extending method; Wang, Li and Jha 2021).
 
-    Few levels with many people each find more: two or three characters at a time, as far as `keep` times all
+    Few levels with many people each find more. Take two or three characters at a time, as long as `keep` times all
     continuations can be looked up.
 
-    >>> words = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=6)
-    >>> print(words.privacy_loss())
-    ε = 3.99989 (replace, per person)
+    Args:
+        functions: How many hash functions there are: a power of two.
+
+    >>> words = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=4, keep=8, functions=1024)
+    >>> reports = words.randomize(["bird"] * 10_000 + ["lake"] * 10_000)
+    >>> {"bird", "lake"} <= set(words.estimate(words.absorb(None, reports)).labels)
+    True
     """
 
     start: int = 2
@@ -217,10 +234,20 @@ class PrefixExtension(PrefixTree):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeHist(PrefixTree):
-    """One character more at every level, one bit each from a Hadamard sketch (Bassily, Nissim, Stemmer, Thakurta 2017).
+    """Find frequent strings; each level adds one character and is reported by one bit of a Hadamard sketch.
 
-    Short reports and little work for the analyst: cells are looked up in transformed tables. At an ε above 1 the one
-    bit says less than local hashing would. Where the authors take medians over hash functions, we take unbiased means.
+    Bassily, Nissim, Stemmer and Thakurta 2017. Reports are short and the analyst has little work: cells are looked up
+    in transformed tables. At an ε above 1 the one bit says less than local hashing would. Where the authors take
+    medians over hash functions, we take unbiased means.
+
+    Args:
+        functions: How many hash functions the sketch has.
+        width: How many cells each function has: a power of two.
+
+    >>> words = TreeHist(epsilon=4, alphabet="abcdefgh", length=3, keep=8, functions=64, width=256)
+    >>> reports = words.randomize(["bad"] * 20_000 + ["fee"] * 20_000)
+    >>> {"bad", "fee"} <= set(words.estimate(words.absorb(None, reports)).labels)
+    True
     """
 
     start: int = 1

@@ -1,12 +1,12 @@
-"""What every local protocol is: one frozen object of public parameters, and three roles.
+"""The common interface of local protocols: one frozen object of public parameters, and three roles.
 
     client       randomize(answers) → Reports         everybody for themselves; nobody else sees an answer
     aggregator   absorb(state, reports) → Counts      whole numbers; a.merge(b) equals absorbing both
     analyst      estimate(counts) → Estimates         unbiased, with errors; of an open domain, of candidates
 
-Privacy: the relation is replace and the guarantee is local: what is sent when an answer is a, and when it is b, are
-alike within e^ε, whoever looks. That somebody takes part is not hidden. One report per person; who sends several adds
-their losses (see `lifetime`).
+Privacy: the relation is replace and the guarantee is local: the reports for any two answers have distributions that are
+alike within e^ε, whoever looks. That somebody takes part is not hidden. This holds for one report per person. The
+losses of several reports add up (see `lifetime`).
 """
 
 from __future__ import annotations
@@ -59,11 +59,19 @@ def _of_counts(estimate: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol(metaclass=Helpful):
-    """The contract of a local protocol.
+    """The base class of all local protocols: public parameters, and what clients, aggregator and analyst do with them.
 
-    >>> from lapwing.crowd import UnaryEncoding
-    >>> isinstance(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), Protocol)
+    Args:
+        unit: Whom one report is about, as the privacy loss states it ("per person").
+
+    >>> from lapwing.crowd import Protocol, UnaryEncoding
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=4, domain=["yes", "no"])
+    >>> isinstance(poll, Protocol)
     True
+    >>> monday = poll.absorb(None, poll.randomize(["yes"] * 600 + ["no"] * 400))
+    >>> both = poll.absorb(monday, poll.randomize(["yes"] * 500))
+    >>> both.n, 900 < poll.estimate(both)["yes"] < 1300
+    (1500, True)
     """
 
     version: ClassVar[int] = 1
@@ -92,11 +100,11 @@ class Protocol(metaclass=Helpful):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Of the whole numbers an aggregator keeps."""
+        """The shape of the table of whole numbers that an aggregator keeps."""
 
     @abstractmethod
     def privacy_loss(self) -> PureDP:
-        """What one report costs, computed from the probabilities that are used."""
+        """What one report costs, computed from the exact probabilities of the coins."""
 
     @abstractmethod
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -107,7 +115,19 @@ class Protocol(metaclass=Helpful):
         """What is counted in n reports."""
 
     def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> Reports:
-        """One report for each answer: a list, an array, a column, or `Answers`."""
+        """Randomise answers: one report for each of them.
+
+        Privacy: each report costs `privacy_loss()`. No error depends on an answer.
+
+        Args:
+            values: The true answers, one for each person: a list, an array, a column of a data frame, or `Answers`. A
+                missing value, or an answer that the protocol does not know, is randomised as well.
+            entropy: Source of random bits. Only tests should use another than the system's: whoever knows the bits can
+                undo the noise.
+
+        Returns:
+            The reports, in the order of the answers. They may be sent.
+        """
         answers = Answers.of(values)
         blocks = list(parts(len(answers), self.block)) or [slice(0, 0)]
         drawn = side_by_side(lambda part: self._randomized(answers[part], entropy), blocks, entropy)
@@ -115,14 +135,22 @@ class Protocol(metaclass=Helpful):
         return Reports.together([Reports(self, n, columns) for n, columns in zip(sizes, drawn, strict=True)])
 
     def empty(self) -> Counts:
-        """The counts of no reports."""
+        """The counts of an aggregator that has no reports yet."""
         import numpy as np
 
         return Counts(self, 0, np.zeros(self.shape, dtype=np.int64))
 
     @helpful
     def absorb(self, state: Counts | None, reports: Reports) -> Counts:
-        """The counts with these reports added; None is a start."""
+        """Add reports to the counts of an aggregator.
+
+        Args:
+            state: The counts so far, which stay as they are; None to start.
+            reports: Reports of this protocol, made with the same parameters.
+
+        Returns:
+            New counts that include these reports.
+        """
         hint = "Write absorb(None, protocol.randomize(answers)), or Reports.from_bytes(protocol, data) for bytes."
         checks.of_kind(Reports, "are not reports", hint, reports=reports)
         if state is not None:
@@ -138,7 +166,7 @@ class Protocol(metaclass=Helpful):
 
     @property
     def fingerprint(self) -> bytes:
-        """16 bytes that differ wherever any parameter does."""
+        """A hash of 16 bytes over all parameters. Reports and counts carry it."""
         if not self._fingerprint:
             self._set(_fingerprint=hashlib.sha256(stated(self).encode()).digest()[:16])
         return self._fingerprint
@@ -154,7 +182,14 @@ class Protocol(metaclass=Helpful):
         return {part.name: written(getattr(self, part.name)) for part in fields(self) if part.init}
 
     def check_own(self, other: Protocol) -> None:
-        """Refuse what belongs to other parameters."""
+        """Refuse reports or counts that belong to a protocol with other parameters.
+
+        Args:
+            other: The protocol that the reports or counts were made with.
+
+        Raises:
+            InvalidParameter: If any of its parameters differs.
+        """
         if other is not self and other.fingerprint != self.fingerprint:
             why = "belongs to a protocol with other parameters"
             raise InvalidParameter("reports", f"<{type(other).__name__}>", why, "Keep each collection by itself.")
@@ -170,40 +205,70 @@ class Protocol(metaclass=Helpful):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedProtocol(Protocol):
-    """A protocol that knows by itself what to estimate: its domain, a mean, or strings that it finds.
+    """A protocol that needs no candidates: it estimates its whole domain, a mean, or the strings that it finds.
 
-    >>> from lapwing.crowd import UnaryEncoding
+    >>> from lapwing.crowd import ClosedProtocol, UnaryEncoding
     >>> isinstance(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), ClosedProtocol)
     True
     """
 
     @abstractmethod
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates | MeanEstimate:
-        """What the counts say about the answers."""
+        """What the counts say about the true answers.
+
+        Args:
+            state: Counts of this protocol, from `absorb`.
+            confidence: Probability that an interval of the result contains the true number, for each answer by itself.
+
+        Returns:
+            The estimated count of every answer, with standard errors and intervals.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenProtocol(Protocol):
-    """A protocol for any answers at all: whoever estimates says which of them to look for.
+    """A protocol for any answers at all: the analyst lists the candidates whose counts are estimated.
 
-    >>> from lapwing.crowd import OneTimeRappor
+    >>> from lapwing.crowd import OneTimeRappor, OpenProtocol
     >>> isinstance(OneTimeRappor(permanent_noise=0.5), OpenProtocol)
     True
     """
 
     @abstractmethod
     def estimate(self, state: Counts, candidates: Sequence[Any], *, confidence: float = 0.95) -> Estimates:
-        """How many people gave each of these answers."""
+        """How many people gave each of the candidate answers.
+
+        Args:
+            state: Counts of this protocol, from `absorb`.
+            candidates: The answers to count: texts or whole numbers. Other answers are not reported on. Asking for
+                other candidates later costs nothing.
+            confidence: Probability that an interval of the result contains the true number, for each answer by itself.
+
+        Returns:
+            The estimated count of every candidate, with standard errors and intervals.
+        """
 
 
 class ByEpsilon:
-    """For protocols among whose parameters their epsilon is: `from_epsilon`, as every protocol is made."""
+    """Protocols that have their epsilon as a parameter: `from_epsilon` makes them like all others.
+
+    Args:
+        epsilon: What one report costs at most. The coins are rounded, so `privacy_loss()` may be a little less.
+    """
 
     __slots__ = ()
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, **parameters: Any) -> Self:
-        """The protocol one report of which costs `epsilon` at most; the other parameters are those of the class."""
+        """The protocol with this epsilon.
+
+        Args:
+            epsilon: What one report costs at most.
+            **parameters: The other parameters of the class.
+
+        Returns:
+            The protocol.
+        """
         kind: Any = cls
         return kind(epsilon=epsilon, **parameters)  # type: ignore[no-any-return]
 

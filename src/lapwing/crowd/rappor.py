@@ -1,4 +1,4 @@
-"""RAPPOR in its four forms: noise that stays for ever, then noise that is fresh in every report.
+"""RAPPOR in its four forms: permanent noise that stays for ever, then fresh noise in every report.
 
     answer → bits it sets (a Bloom filter, or one bit of a public list) → permanent response → report
 
@@ -7,13 +7,12 @@
     one report        OneTimeRappor                 BasicOneTimeRappor
 
 Erlingsson, Pihur and Korolova 2014. A device that reports again and again keeps its permanent responses: `memo.Memo`.
-`randomize` is for people who report once each; it takes both steps in one, with exactly their distribution.
+`randomize` is for people who report once each. It takes both steps in one, with exactly their distribution.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,14 +25,13 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol, stated
+from lapwing.crowd.permanent_response import PermanentResponse
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, stated
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.errors import InvalidParameter
-from lapwing.exact import ln_up
 from lapwing.noise import Entropy, bernoulli, uniform_below
-from lapwing.privacy import PureDP
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,88 +47,21 @@ READ_OUT = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermanentResponse(Protocol):
-    """What the four forms share: each bit is replaced by a fair coin with probability `permanent_noise`, for ever."""
-
-    permanent_noise: Number
-
-    def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
-        # 1/2, 0.5 and Decimal("0.5") must be one parameter: a memo would keep a response for each (rappor.md).
-        self._set(permanent_noise=checks.probability(permanent_noise=self.permanent_noise))
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """How many bits a report has."""
-
-    @property
-    @abstractmethod
-    def most_set(self) -> int:
-        """How many bits one answer sets, at most."""
-
-    def permanent_probability(self, set: bool) -> Fraction:
-        """That a bit is one in the permanent response: f/2, or 1 − f/2 if the answer sets it."""
-        half = Fraction(self.permanent_noise) / 2
-        return 1 - half if set else half
-
-    def instantaneous_probability(self, set: bool) -> Fraction:
-        """That a bit is one in a report, if it is so in the permanent response: here they are the same."""
-        return Fraction(int(set))
-
-    def one_probability(self, set: bool) -> Fraction:
-        """That a bit is one in a report: q* if the answer sets it, p* if not."""
-        permanent = self.permanent_probability(set)
-        return permanent * self.instantaneous_probability(True) + (1 - permanent) * self.instantaneous_probability(
-            False
-        )
-
-    def privacy_loss(self) -> PureDP:
-        """What one report costs by itself: ε₁ = h·ln(q*(1−p*)/(p*(1−q*))), upwards. It is part of `lifetime_loss`."""
-        return self._loss(self.most_set * ln_up(_odds_ratio(self.one_probability)))
-
-    def lifetime_loss(self) -> PureDP:
-        """What any number of reports about one memoised answer cost together: ε∞ = 2h·ln((1−f/2)/(f/2)), upwards."""
-        return self._loss(self.most_set * ln_up(_odds_ratio(self.permanent_probability)))
-
-    @abstractmethod
-    def set_places(self, cohort: int, value: Any) -> list[int]:
-        """Which bits an answer sets, for a memo."""
-
-    @abstractmethod
-    def decided_by(self, cohort: int, value: Any) -> tuple[object, ...]:
-        """Everything that decides which bits an answer sets: where this is equal, so are they.
-
-        Whether it is equal for two sets of parameters must be the same for all answers: they have one response in both
-        or two, and which of the two is told.
-        """
-
-    def drawn_cohort(self, entropy: Entropy) -> int:
-        """A cohort for one device; the basic forms have one for all."""
-        return 0
-
-    def reported(self, cohort: int, rows: NDArray[np.uint64]) -> tuple[NDArray[Any], ...]:
-        """Rows of one cohort as the columns of reports."""
-        return (rows,)
-
-    def instantaneous(self, rows: NDArray[np.uint64], entropy: Entropy) -> NDArray[np.uint64]:
-        """Reports from permanent responses: fresh noise on every bit; the same bits in the one-time forms."""
-        from lapwing.crowd.bits import noise_rows
-
-        if_set, if_unset = self.instantaneous_probability(True), self.instantaneous_probability(False)
-        ones, others = (noise_rows(len(rows), self.width, probability, entropy) for probability in (if_set, if_unset))
-        return rows & ones | ~rows & others
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneTimeRappor(PermanentResponse, OpenProtocol):
-    """A Bloom filter of the answer with permanent noise: any text may be an answer, and each person reports once.
+    """Report a Bloom filter of the answer with permanent noise. Each person reports once.
 
-    Everybody belongs to one of `cohorts`, drawn at random; each has its own `hashes` functions into `bits`, so that
-    answers which collide in one do not in another. The salt is public; answers are decoded with a list of candidates.
+    Any text may be an answer. Every person belongs to a cohort, drawn at random. Each cohort has hash functions of its
+    own, so answers that collide in one cohort do not collide in another. The analyst decodes the reports with a list of
+    candidates.
 
     Privacy: two answers differ in 2·hashes bits at most, fewer if functions collide; the loss stated is the greatest.
     Proof: rappor.md
+
+    Args:
+        bits: Length of the Bloom filter, at most 65,536.
+        hashes: How many bits an answer sets. The loss grows in proportion.
+        cohorts: How many groups of people have hash functions of their own, at most 65,536.
+        salt: Public text of at most 16 bytes that chooses the hash functions.
 
     >>> protocol = OneTimeRappor(permanent_noise=0.5)
     >>> protocol.randomize(["any text"]).n
@@ -170,7 +101,14 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
         return self.hashes
 
     def places(self, labels: Sequence[Any]) -> NDArray[np.intp]:
-        """The bits that answers set: for each cohort, label and function. Some may be the same bit."""
+        """The bits that answers set, in every cohort. Two functions may set the same bit.
+
+        Args:
+            labels: The answers.
+
+        Returns:
+            An array with the axes cohort, answer and hash function.
+        """
         import numpy as np
 
         items = hashing.hashed_items(labels, self._salt)
@@ -200,7 +138,14 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
     def estimate(
         self, state: Counts, candidates: Sequence[Any], *, confidence: float = 0.95, **options: Any
     ) -> DecodedEstimates:
-        """The counts of candidates, decoded: see `decoding.decode` for the options."""
+        """The counts of candidates, decoded with `decode`.
+
+        Args:
+            **options: `correction` and `selection`, as `decode` takes them.
+
+        Returns:
+            The count of every candidate, whether it is significant, and the share of people that no candidate explains.
+        """
         from lapwing.crowd.decoding import decode
 
         self.check_own(state.protocol)
@@ -269,13 +214,15 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rappor(OneTimeRappor):
-    """A Bloom filter of the answer with permanent noise, and fresh noise in every report.
+    """Report a Bloom filter of the answer with permanent noise, and add fresh noise to every report.
 
-    A bit of a report is one with probability `one_if_set` if it is set in the permanent response, else `one_if_unset`.
-
-    Privacy: `privacy_loss()` is what one report costs by itself, `lifetime_loss()` what all reports about the same
-    memoised answer cost together. The fresh noise only post-processes: the two are never added.
+    Privacy: `privacy_loss()` is what one report costs by itself. `lifetime_loss()` is what all reports about the same
+    answer of a `Memo` cost together. The fresh noise only post-processes: the two are never added.
     Proof: rappor.md
+
+    Args:
+        one_if_unset: Probability p that a bit of a report is one if it is zero in the permanent response.
+        one_if_set: Probability q that a bit of a report is one if it is one in the permanent response: more than p.
 
     >>> survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
     >>> print(survey.privacy_loss(), "|", survey.lifetime_loss())
@@ -293,23 +240,39 @@ class Rappor(OneTimeRappor):
     def from_symbols(
         cls, *, k: int = 128, h: int = 2, m: int = 8, f: Number, p: Number, q: Number, salt: str = ""
     ) -> Self:
-        """With the letters of the paper: k bits, h hashes, m cohorts, f, p and q the noise."""
+        """The protocol with these parameters, by the letters of the paper.
+
+        Args:
+            k: `bits`.
+            h: `hashes`.
+            m: `cohorts`.
+            f: `permanent_noise`.
+            p: `one_if_unset`.
+            q: `one_if_set`.
+            salt: Public text of at most 16 bytes that chooses the hash functions.
+
+        Returns:
+            The protocol.
+        """
         return cls(bits=k, hashes=h, cohorts=m, permanent_noise=f, one_if_unset=p, one_if_set=q, salt=salt)
 
     def instantaneous_probability(self, set: bool) -> Fraction:
-        """That a bit is one in a report: q if it is set in the permanent response, p if not."""
+        """The probability that a bit is one in a report: q if it is one in the permanent response, p if not."""
         return Fraction(self.one_if_set if set else self.one_if_unset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
-    """A bit for each answer of a public list, with permanent noise: no Bloom filter, no cohorts, no decoding.
+    """Report a bit for each answer of a public list, with permanent noise: no Bloom filter, no cohorts, no decoding.
 
     It is the symmetric unary encoding, with the noise as RAPPOR writes it.
 
     Privacy: two answers differ in two bits; see `PermanentResponse`.
     Accuracy: see `estimates.from_support`.
     Proof: rappor.md
+
+    Args:
+        domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
 
     >>> protocol = BasicOneTimeRappor(permanent_noise=0.5, domain=["yes", "no"])
     >>> protocol.randomize(["yes"]).n
@@ -350,7 +313,7 @@ class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
         return ("basic", self.width, stated(self.domain), *(self.set_places(cohort, value) or [-1]))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The count of every answer of the domain."""
+        """The estimated count of every answer of the domain."""
         self.check_own(state.protocol)
         return self._unary.estimate(Counts(self._unary, state.n, state.table), confidence=confidence)
 
@@ -363,10 +326,14 @@ class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BasicRappor(BasicOneTimeRappor):
-    """A bit for each answer of a public list, with permanent noise, and fresh noise in every report.
+    """Report a bit for each answer of a public list, with permanent noise, and fresh noise in every report.
 
     Privacy: as `Rappor`, with one bit for each answer.
     Proof: rappor.md
+
+    Args:
+        one_if_unset: Probability p that a bit of a report is one if it is zero in the permanent response.
+        one_if_set: Probability q that a bit of a report is one if it is one in the permanent response: more than p.
 
     >>> poll = BasicRappor(domain=["yes", "no"], permanent_noise=0.5, one_if_unset=0.25, one_if_set=0.75)
     >>> print(poll.privacy_loss(), "|", poll.lifetime_loss())
@@ -381,14 +348,8 @@ class BasicRappor(BasicOneTimeRappor):
         BasicOneTimeRappor.__post_init__(self)
 
     def instantaneous_probability(self, set: bool) -> Fraction:
-        """That a bit is one in a report: q if it is set in the permanent response, p if not."""
+        """The probability that a bit is one in a report: q if it is one in the permanent response, p if not."""
         return Fraction(self.one_if_set if set else self.one_if_unset)
-
-
-def _odds_ratio(probability: Callable[[bool], Fraction]) -> Fraction:
-    """By how much a bit that differs and one that differs the other way are more likely together, at most."""
-    if_set, if_unset = probability(True), probability(False)
-    return if_set * (1 - if_unset) / (if_unset * (1 - if_set))
 
 
 def _fresh_noise(one_if_unset: Number, one_if_set: Number) -> dict[str, Fraction]:

@@ -87,7 +87,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reports:
-    """The reports of n people, column by column.
+    """The reports of n people, column by column. They are private already and may be sent.
+
+    Attributes:
+        protocol: The protocol that made them.
+        n: How many reports there are.
+        columns: One array for each column of `protocol.layout`.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
@@ -125,7 +130,14 @@ class Reports:
 
     @staticmethod
     def together(parts: Sequence[Reports]) -> Reports:
-        """Reports to the same protocol, one part after another."""
+        """Join several batches of one protocol, one after another. `a + b` joins two.
+
+        Args:
+            parts: At least one batch.
+
+        Returns:
+            All reports, in the order of the batches.
+        """
         import numpy as np
 
         first = parts[0]
@@ -141,21 +153,35 @@ class Reports:
 
     @property
     def bits_each(self) -> int:
-        """How long one report is."""
+        """How many bits one report has."""
         return sum(column.bits for column in self._layout)
 
     def shuffled(self, entropy: Entropy | None = None) -> Reports:
-        """The same reports in a random order: what a shuffler passes on."""
+        """The same reports in a random order: what a shuffler passes on.
+
+        Args:
+            entropy: Source of random bits for the order; None takes the system's.
+
+        Returns:
+            The reports in an order that says nothing about the old one.
+        """
         from lapwing.noise import SYSTEM, permutation
 
         return self[permutation(self.n, SYSTEM if entropy is None else entropy)]
 
     def column(self, name: str) -> NDArray[Any]:
-        """One part of every report."""
+        """One part of every report.
+
+        Args:
+            name: The name of a column of `protocol.layout`.
+
+        Returns:
+            The array of that column.
+        """
         return next(held for column, held in self._pairs() if column.name == name)
 
     def to_bytes(self) -> bytes:
-        """What is sent."""
+        """The reports as bytes, to be sent."""
         import numpy as np
 
         body = b"".join(
@@ -166,7 +192,15 @@ class Reports:
 
     @classmethod
     def from_bytes(cls, protocol: Protocol, data: bytes) -> Reports:
-        """What was sent; anything that no report of this protocol can be is refused."""
+        """Reports that `to_bytes` wrote. Bytes that this protocol cannot have made are refused with `InvalidParameter`.
+
+        Args:
+            protocol: The protocol that the reports were made with.
+            data: The bytes of one batch, as they were sent.
+
+        Returns:
+            The reports.
+        """
         import numpy as np
 
         try:
@@ -193,9 +227,16 @@ class Reports:
 
     @classmethod
     def from_singles(cls, protocol: Protocol, rows: NDArray[np.uint8]) -> tuple[Reports, NDArray[np.bool_]]:
-        """What many people sent, one row of bytes each (`to_bytes` of one report): reports, and which rows were one.
+        """Reports that many people sent one by one.
 
         Rows that no report of this protocol can be are left out.
+
+        Args:
+            protocol: The protocol that the reports were made with.
+            rows: A table of bytes with one row for each person: `to_bytes` of one report.
+
+        Returns:
+            The valid reports, and which rows they came from (true for a valid row).
         """
         import numpy as np
 

@@ -1,7 +1,7 @@
-"""Shuffled batches: what a crowd hides when nobody can tell which report is whose.
+"""Shuffled batches: a crowd hides its members when nobody can tell which report is whose.
 
 The shuffler strips sender, address and time, waits until a batch is large enough, and passes its reports on in a random
-order. Whoever sees only that learns much less about anybody than from a report with a name on it.
+order. Somebody who sees only that learns much less about a person than from a report with a name on it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,17 @@ from lapwing.privacy.shuffling import honest_people, least_people, local_epsilon
 
 @dataclass(frozen=True, slots=True)
 class Shuffled(metaclass=Helpful):
-    """A protocol whose reports are opened in shuffled batches of at least n.
+    """A protocol whose reports are opened in shuffled batches of at least n (amplification by shuffling).
 
-    Privacy: (ε,δ) under replace against whoever sees the batches and works neither with the shuffler nor with more
+    Privacy: (ε,δ) under replace against somebody who sees the batches and works neither with the shuffler nor with more
     people than `fakes` and `honest_share` allow for; one report per person. Against the shuffler itself only the local
     guarantee of the protocol holds.
     Proof: ../privacy/shuffling.md
+
+    Args:
+        protocol: What people randomise their answers with.
+        n: How many reports a batch has at least.
+        delta: The probability δ that the central guarantee may fail with: positive, less than 1.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike"])
@@ -62,20 +67,42 @@ class Shuffled(metaclass=Helpful):
     def reaching(
         cls, protocol: Protocol, epsilon: Number, delta: Number, *, fakes: int = 0, honest_share: Number = 1
     ) -> Self:
-        """Batches just large enough for a central epsilon."""
+        """Batches just large enough for a central epsilon.
+
+        Args:
+            protocol: What people randomise their answers with.
+            epsilon: The central epsilon to reach.
+            delta: The probability δ that the central guarantee may fail with.
+            fakes: How many reports of a batch may come from people who do not follow the protocol.
+            honest_share: The least share of the others that is honest: positive, at most 1.
+
+        Returns:
+            The protocol with the smallest batches that suffice.
+        """
         n = minimum_batch(protocol, epsilon, delta, fakes=fakes, honest_share=honest_share)
         return cls(protocol, n, delta, fakes, honest_share)
 
     def privacy_loss(self) -> ApproxDP:
-        """What one report costs once its batch is shuffled."""
+        """What one report costs after its batch was shuffled."""
         return self._central
 
     def local_loss(self) -> PureDP:
-        """What one report costs whoever sees it with its sender, such as the shuffler."""
+        """What one report costs against somebody who sees it with its sender, such as the shuffler."""
         return self.protocol.privacy_loss()
 
     def open(self, reports: Reports, entropy: Entropy = SYSTEM) -> Reports:
-        """The batch in a random order; refused while it is too small to hide anybody."""
+        """The batch in a random order.
+
+        Args:
+            reports: The reports of one batch: at least n.
+            entropy: Source of random bits for the order.
+
+        Returns:
+            The same reports, shuffled.
+
+        Raises:
+            InvalidParameter: If the batch is too small, or its reports belong to another protocol.
+        """
         self.protocol.check_own(reports.protocol)
         if reports.n < self.n:
             why = f"are too few: the guarantee {self._central} is that of {self.n:,} or more"
@@ -112,6 +139,16 @@ def minimum_batch(
     protocol: Protocol, epsilon: Number, delta: Number, *, fakes: int = 0, honest_share: Number = 1
 ) -> int:
     """How many reports a batch needs before it may be opened with this central epsilon.
+
+    Args:
+        protocol: What people randomise their answers with.
+        epsilon: The central epsilon to reach.
+        delta: The probability δ that the central guarantee may fail with.
+        fakes: How many reports of a batch may come from people who do not follow the protocol.
+        honest_share: The least share of the others that is honest: positive, at most 1.
+
+    Returns:
+        The smallest number of reports, fakes included.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> 2_700 < minimum_batch(UnaryEncoding.from_epsilon(1, symmetric=True, domain=2), epsilon=0.1, delta=1e-6) < 3_100

@@ -1,4 +1,4 @@
-"""A whole collection on one machine: everybody randomises, everything is counted, and the truth is known to compare."""
+"""A whole collection on one machine: everybody randomises, everything is counted, and the truth is known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,22 @@ Heard = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What was counted, what is true, and what it took."""
+    """The result of `simulate`: what was counted, what is true, and how long it took.
+
+    Attributes:
+        protocol: What was simulated.
+        counts: The counts of all reports.
+        population: The true answers.
+        seconds: How long randomising and counting took.
+
+    >>> from lapwing.crowd import CountMeanSketch
+    >>> sketch = CountMeanSketch(epsilon=4, functions=64, width=256)
+    >>> run = simulate(sketch, {"bus": 30_000, "bike": 70_000})
+    >>> run.reports, run.bits_per_report, run.truth["bus"]
+    (100000, 262, 30000)
+    >>> run.errors(["bus", "bike", "car"]).largest < 10_000
+    True
+    """
 
     protocol: ClosedProtocol | OpenProtocol
     counts: Counts
@@ -53,22 +68,22 @@ class Simulation:
 
     @property
     def reports(self) -> int:
-        """How many there were."""
+        """How many reports were made and counted."""
         return self.counts.n
 
     @property
     def bits_per_report(self) -> int:
-        """What each person sends."""
+        """How many bits each person sends."""
         return sum(column.bits for column in self.protocol.layout)
 
     @property
     def bytes_per_report(self) -> float:
-        """The same in bytes."""
+        """How many bytes each person sends."""
         return self.bits_per_report / 8
 
     @property
     def nanoseconds_per_report(self) -> float:
-        """Of one client and of counting its report, together."""
+        """The time to make one report and to count it, together."""
         return 1e9 * self.seconds / max(self.reports, 1)
 
     @cached_property
@@ -77,11 +92,30 @@ class Simulation:
         return self.population.counts()
 
     def estimate(self, *candidates: Any, **options: Any) -> Any:
-        """What the protocol makes of the counts; open domains need candidates."""
+        """What the protocol estimates from the counts.
+
+        Args:
+            *candidates: The list of answers to count, for a protocol that needs candidates.
+            **options: Options of `protocol.estimate`, such as `confidence`.
+
+        Returns:
+            What `protocol.estimate` gives.
+        """
         return self.protocol.estimate(self.counts, *candidates, **options)
 
     def errors(self, *candidates: Any, **options: Any) -> Errors:
-        """The estimates beside the truth."""
+        """The estimates beside the truth.
+
+        Args:
+            *candidates: The list of answers to count, for a protocol that needs candidates.
+            **options: Options of `protocol.estimate`, such as `confidence`.
+
+        Returns:
+            For every answer how far its estimate is off. Print it.
+
+        Raises:
+            InvalidParameter: If the protocol does not estimate counts of answers.
+        """
         import numpy as np
 
         estimates = self.estimate(*candidates, **options)
@@ -151,12 +185,18 @@ def simulate(
 ) -> Simulation:
     """Let everybody of a population send a report, and count them, piece by piece.
 
-    A population is how many people give each answer (`{"bus": 300, "bike": 500}`, which takes no memory for each of
-    them), or everybody's answer: a list, an array, a column, or `Answers`. `progress=True` shows a bar on a terminal;
-    a function is told (people done, people in all) after every piece. It is a simulation: whoever runs it knows every
-    answer, so what it protects is nobody.
-
+    Privacy: none. This is a simulation, and whoever runs it knows every answer.
     Accuracy: the counts are those of `absorb(None, randomize(everybody))`; with a reproducible source, to the bit.
+
+    Args:
+        protocol: The protocol to try.
+        population: How many people give each answer (`{"bus": 300, "bike": 500}`, which takes no memory for each of
+            them), or everybody's answer: a list, an array, a column, or `Answers`.
+        progress: True shows a bar on a terminal. A function is told (people done, people in all) after every piece.
+        entropy: Source of random bits; a seeded one makes the run reproducible.
+
+    Returns:
+        The counts, the truth, and how long it took.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> run = simulate(UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike"]), {"bus": 30_000, "bike": 70_000})

@@ -1,4 +1,4 @@
-"""Counting reports on a Spark cluster: the integers of one process, however the files are cut.
+"""Counting reports on a Spark cluster: the same integers as in one process, however the files are cut.
 
     Parquet   one row per batch of reports, column `reports`: the bytes of `Reports.to_bytes` (others are ignored)
     map       every task adds up what is in its batches, as it reads them, and passes on its table in slices of 1 MB
@@ -6,8 +6,8 @@
     collect   one slice per place comes back to the driver
 
 A task holds one table and one batch, whatever the number of reports. What failed tasks had counted is not used, so
-every report counts once. Reports are private before they are sent: nothing here is secret, and who may *write* the
-files is all that matters (see `Estimates.gain_per_fake`). The workers need Lapwing and pyarrow.
+every report counts once. Reports are private before they are sent, so nothing here is secret. Only who may *write* the
+files matters (see `Estimates.gain_per_fake`). The workers need Lapwing and pyarrow.
 """
 
 from __future__ import annotations

@@ -24,9 +24,21 @@ PATIENCE = 1e-2
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Shares of people at evenly spaced numbers. Not unbiased: it is the most likely one, smoothed.
+    """The estimated distribution of people's numbers, on an even grid.
 
     Privacy: computed from reports that are private already, so it costs nothing more.
+    Accuracy: the most likely distribution, smoothed. It is not unbiased.
+
+    Attributes:
+        values: The numbers of the grid, evenly spaced between the bounds.
+        shares: The share of people at each of them; together 1.
+        n: How many people reported.
+
+    >>> from lapwing.crowd import SquareWave
+    >>> wave = SquareWave.from_epsilon(4, bounds=(0, 100))
+    >>> ages = wave.distribution(wave.absorb(None, wave.randomize([20] * 5_000 + [60] * 5_000)))
+    >>> 30 < ages.mean < 50, 10 < ages.quantile(0.25) < 30, 50 < ages.quantile(0.75) < 70
+    (True, True, True)
     """
 
     values: NDArray[np.float64]
@@ -39,14 +51,28 @@ class Distribution:
         return float(self.shares @ self.values)
 
     def quantile(self, q: Number) -> float:
-        """The first of the numbers up to which the share q of the people lies."""
+        """The first number of the grid up to which the share q of the people lies.
+
+        Args:
+            q: A share from 0 to 1; 0.5 gives the median.
+
+        Returns:
+            The quantile.
+        """
         import numpy as np
 
         place = int(np.searchsorted(np.cumsum(self.shares), float(checks.share(q=q)) - 1e-12))
         return float(self.values[min(place, len(self.values) - 1)])
 
     def excess(self, limits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """By how much numbers exceed each of these limits, on average: what cutting them off there takes away."""
+        """By how much people's numbers exceed each of these limits, on average: what clamping there takes away.
+
+        Args:
+            limits: The limits to try.
+
+        Returns:
+            The mean excess above each limit.
+        """
         import numpy as np
 
         above = np.maximum(self.values[None, :] - np.asarray(limits, dtype=np.float64)[:, None], 0)
@@ -55,7 +81,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquareWave(Piecewise):
-    """Reports like those of `Piecewise`, with a window as wide as tells most about the whole distribution.
+    """Reports like those of `Piecewise`, with a window that says most about the whole distribution.
 
     The square wave mechanism of Li, Wang, Lopuhaä-Zwakenberg, Škorić and Li (2020) on a grid. `estimate` is the
     unbiased mean, `distribution` the shares of people by number.
@@ -77,7 +103,7 @@ class SquareWave(Piecewise):
     def from_epsilon(
         cls, epsilon: Number, *, bounds: tuple[Number, Number], cells: int = 1024, unit: str = "person"
     ) -> Self:
-        """The window that has the most mutual information with a uniform number, and as likely as ε allows."""
+        """The window that says most about a uniform number (mutual information), as likely as ε allows."""
         size, exact = checks.whole(minimum=2, cells=cells), checks.positive(epsilon=epsilon)
         half = _half_width(float(min(exact, Fraction(100))))
         window = min(max(1, round(size * 2 * half / (1 + 2 * half))), size - 1)
@@ -88,7 +114,13 @@ class SquareWave(Piecewise):
     def distribution(self, state: Counts, *, below: Number | None = None) -> Distribution:
         """The shares of people by number, by expectation maximisation with smoothing (Li et al. 2020).
 
-        `below` says that no number lies above it: then the noise cannot put anybody there.
+        Args:
+            state: Counts of this protocol, from `absorb`.
+            below: A limit that no number exceeds, if one is known: then the noise cannot put anybody above it. None
+                takes the upper bound.
+
+        Returns:
+            The distribution.
         """
         import numpy as np
 
@@ -103,10 +135,16 @@ class SquareWave(Piecewise):
         return Distribution(np.linspace(low, high, starts), shares, state.n)
 
     def support(self, state: Counts) -> float:
-        """The least upper bound that the reports do not contradict: numbers above it are not seen, if there are any.
+        """The least upper bound that the reports do not contradict.
 
-        A likelihood ratio test. What it allows grows with the number of windows that fit between the bounds, because
-        so many shares can follow the noise.
+        Numbers above it may exist, but are too few to be seen. This is a likelihood ratio test. It allows more when
+        more windows fit between the bounds, because so many shares can follow the noise.
+
+        Args:
+            state: Counts of this protocol, from `absorb`.
+
+        Returns:
+            The bound.
         """
         starts, freedom = self.cells - self.window + 1, self.cells / self.window
         _, best = self._fitted(state, starts, smooth=False)

@@ -1,4 +1,4 @@
-"""The same work on several parts at once: numpy and OpenSSL let go of the interpreter while they compute."""
+"""The same work on several parts in parallel: numpy and OpenSSL release the interpreter while they compute."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""ToPL: the mean of a number at every step of a stream, with nobody to trust (Wang et al. 2021).
+"""ToPL: the mean of a number at every step of a stream, under local differential privacy (Wang et al. 2021).
 
     first phase     SquareWave on (0, bound)         the server learns how the numbers are distributed,
                                                      and where cutting them off costs less than the noise it saves
     second phase    Hybrid on (0, threshold)         one collection for each step; people cut off their own numbers
     analyst         Topl.series                      means and their errors step by step, and smoothed levels
 
-Numbers are often far below the bound that is safe to declare, and local noise is as wide as the bounds: a threshold
+Numbers are often far below the bound that is safe to declare, and local noise is as wide as the bounds. A threshold
 chosen from reports that are private already costs nothing. It can be a bad one: with few reports or a small ε the
-distribution is hardly seen, and then `Hybrid` on the declared bound may be better. A yes-or-no status over time is the
-business of `lapwing.crowd.monitoring`, which pays once for a whole history.
+distribution is hardly seen, and then `Hybrid` on the declared bound may be better. For a yes-or-no status over time see
+`lapwing.crowd.monitoring`, which pays once for a whole history.
 """
 
 from __future__ import annotations
@@ -35,9 +35,22 @@ from lapwing.privacy.neighbours import as_unit
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Means step by step, of what people did not cut off. Unbiased for the numbers up to the threshold.
+    """Estimated means step by step, of numbers that people cut off at the threshold.
 
     Privacy: computed from reports that are private already, so it costs nothing more.
+    Accuracy: unbiased for the numbers after they were cut off.
+
+    Attributes:
+        steps: The estimate of each step.
+        threshold: Where people cut off their numbers.
+
+    >>> from lapwing.crowd import Hybrid, Topl
+    >>> plan = Topl(epsilon=4, bound=100, reports=10_000)
+    >>> later = Hybrid.from_epsilon(4, bounds=(0, 50), unit="event")
+    >>> hours = [later.absorb(None, later.randomize([number] * 10_000)) for number in (20, 30)]
+    >>> series = plan.series(hours)
+    >>> series.threshold, [abs(mean - number) < 5 for mean, number in zip(series.means, (20, 30))]
+    (50.0, [True, True])
     """
 
     steps: tuple[MeanEstimate, ...]
@@ -45,20 +58,32 @@ class Series:
 
     @property
     def means(self) -> list[float]:
-        """One for each step; the middle of the bounds where nobody reported."""
+        """The mean of each step; the middle of the bounds where nobody reported."""
         return [step.mean for step in self.steps]
 
     @property
     def standard_errors(self) -> list[float]:
-        """About those the people were drawn from; infinite where nobody reported."""
+        """The standard error of each mean (`sample_standard_error` of the step); infinite where nobody reported."""
         return [step.sample_standard_error for step in self.steps]
 
     def levels(self) -> list[float]:
-        """The means, smoothed: each from the steps up to it (see `lapwing.mechanisms.smoothing`)."""
+        """The smoothed means: each uses only the steps up to it (see `lapwing.mechanisms.smoothing`)."""
         return running_levels(self.means, [error**2 for error in self.standard_errors])
 
     def total(self, start: int, stop: int, *, confidence: float = 0.95) -> tuple[float, float, float]:
-        """The sum of all numbers that were reported about steps start + 1 … stop, and a normal interval for it."""
+        """The sum of all numbers that were reported in the steps start + 1 … stop, with a normal interval.
+
+        Args:
+            start: How many steps to leave out at the beginning; 0 begins with the first step.
+            stop: The last step that counts, from 1.
+            confidence: Probability that the interval contains the true sum.
+
+        Returns:
+            The sum, and the lower and the upper end of its interval.
+
+        Raises:
+            InvalidParameter: If there is no such step.
+        """
         checks.whole(minimum=0, start=start)
         if not start < checks.whole(stop=stop) <= len(self.steps):
             raise InvalidParameter("stop", stop, f"is not between {start + 1} and {len(self.steps)}", "Name steps.")
@@ -71,14 +96,19 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topl(metaclass=Helpful):
-    """Numbers from 0 to `bound`; a question is about as many as `reports` of them.
+    """A plan for a stream of numbers: learn a good threshold first, then estimate a mean at every step.
 
-    `reports` is how many reports the analyst will average at a time (people × steps of a typical range). It only
-    weighs what a threshold cuts off against the noise it saves.
-
-    Privacy: ε for each number that somebody reports. Who reports at k steps loses kε: the unit is an event.
+    Privacy: ε for each number that somebody reports. Someone who reports at k steps loses kε: the unit is an event.
     Accuracy: of the second phase as `Hybrid` on (0, threshold), and what the threshold cuts off.
     Proof: hybrid.md
+
+    Args:
+        epsilon: What one report costs at most.
+        bound: The largest number that counts, as a public fact. Numbers go from 0 to it.
+        reports: How many reports the analyst averages at a time (people × steps of a typical range). It only weighs
+            what a threshold cuts off against the noise it saves.
+        cells: How many cells a report has.
+        unit: Whom one report is about.
 
     >>> plan = Topl(epsilon=2, bound=1000, reports=10_000)
     >>> print(plan.privacy_loss())
@@ -108,15 +138,22 @@ class Topl(metaclass=Helpful):
         object.__setattr__(self, "first", wave)
 
     def privacy_loss(self) -> PureDP:
-        """For each number reported, in whichever phase."""
+        """What each reported number costs, in either phase."""
         second = self._second(checks.positive(bound=self.bound))
         return max(self.first.privacy_loss(), second.privacy_loss(), key=lambda loss: loss.epsilon)
 
     def threshold(self, counts: Counts) -> Fraction:
-        """Where to cut off: the least square of what is lost on average plus the variance of a mean of `reports`.
+        """Where to cut numbers off, from the counts of the first phase.
 
-        Noise puts a few people everywhere, and a few people far out would decide. So the distribution is fitted
-        below twice the least bound that the reports do not contradict: twice, because a thin tail is not seen.
+        It minimises the squared mean of what is cut off plus the variance of a mean of `reports`. Noise puts a few
+        people everywhere, and a few people far out would decide. So the distribution is fitted below twice the least
+        bound that the reports do not contradict: twice, because a thin tail is not seen.
+
+        Args:
+            counts: Counts of `first`, the protocol of the first phase.
+
+        Returns:
+            The threshold, at most `bound`.
         """
         import numpy as np
 
@@ -128,11 +165,29 @@ class Topl(metaclass=Helpful):
         return checks.positive(bound=self.bound) * Fraction(place, len(seen.values) - 1)
 
     def later(self, counts: Counts) -> Hybrid:
-        """What people randomise with in the second phase, after the counts of the first."""
+        """The protocol of the second phase: `Hybrid` between 0 and the threshold.
+
+        Args:
+            counts: Counts of `first`, the protocol of the first phase.
+
+        Returns:
+            What people randomise their numbers with from now on.
+        """
         return self._second(self.threshold(counts))
 
     def series(self, counts: Sequence[Counts], *, confidence: float = 0.95) -> Series:
-        """Means for the counts of each step, all of one second phase."""
+        """The means step by step, from the counts of the second phase.
+
+        Args:
+            counts: The counts of every step in order, all of the same second phase.
+            confidence: Probability that an interval contains the true mean, for each step by itself.
+
+        Returns:
+            The means, with their errors.
+
+        Raises:
+            InvalidParameter: If there is no step.
+        """
         if not counts:
             raise InvalidParameter("counts", "<none>", "there is no step", "Give the counts of every step in order.")
         protocol: Any = counts[0].protocol

@@ -1,4 +1,4 @@
-"""Unary encoding: one bit for every possible answer, each randomised by itself."""
+"""Unary encoding: one bit for every possible answer, each randomised independently."""
 
 from __future__ import annotations
 
@@ -29,15 +29,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnaryEncoding(ClosedProtocol):
-    """A bit per answer: the true one is 1 with probability `one_if_true`, every other with `one_if_other`.
+    """Report one bit for every possible answer, each randomised independently.
 
-    `from_epsilon` reports the truth by a fair coin and lets few others be one (optimised unary encoding), which has the
-    least error for many answers; with `symmetric=True` it treats ones and zeros alike (basic one-time RAPPOR). Somebody
-    whose answer is not in the domain sends zeros, randomised.
+    `from_epsilon` makes the optimised unary encoding, which has the least error for many answers. With `symmetric=True`
+    it makes the symmetric one (basic one-time RAPPOR). A person whose answer is not in the domain sends randomised
+    zeros.
 
     Privacy: two answers differ in two bits, so a report costs ln(p(1−q)/((1−p)q)).
     Accuracy: see `estimates.from_support`.
     Proof: unary.md
+
+    Args:
+        domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
+        one_if_true: Probability p that the bit of the true answer is one.
+        one_if_other: Probability q that the bit of any other answer is one: less than `one_if_true`.
 
     >>> print(UnaryEncoding.from_epsilon(epsilon=1, domain=100).privacy_loss())
     ε = 0.999484 (replace, per person)
@@ -68,9 +73,18 @@ class UnaryEncoding(ClosedProtocol):
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, domain: Domain, symmetric: bool = False, unit: str = "person") -> Self:
-        """The true bit is one half of the time, others with about 1/(1 + e^ε) (Wang, Blocki, Li and Jha 2017).
+        """The encoding that has the least error for rare answers at this epsilon (Wang, Blocki, Li and Jha 2017).
 
-        With `symmetric`, every bit is flipped with the same probability, about 1/(1 + e^(ε/2)).
+        The bit of the true answer is one with probability ½, every other bit with about 1/(1 + e^ε).
+
+        Args:
+            epsilon: What one report costs at most.
+            domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
+            symmetric: Whether to flip every bit with the same probability instead, about 1/(1 + e^(ε/2)).
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
         """
         if not checks.true_or_false(symmetric=symmetric):
             return cls(domain=domain, one_if_true=Fraction(1, 2), one_if_other=flip_probability(epsilon), unit=unit)
@@ -79,13 +93,31 @@ class UnaryEncoding(ClosedProtocol):
 
     @classmethod
     def optimized(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
-        """The earlier name of `from_epsilon`."""
+        """Deprecated: the earlier name of `from_epsilon`.
+
+        Args:
+            epsilon: What one report costs at most.
+            domain: The public list of possible answers, or a number of them.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         _renamed("optimized(epsilon, …)", "from_epsilon(epsilon, …)")
         return cls.from_epsilon(epsilon, domain=domain, unit=unit)
 
     @classmethod
     def symmetric(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
-        """The earlier name of `from_epsilon(…, symmetric=True)`."""
+        """Deprecated: the earlier name of `from_epsilon(…, symmetric=True)`.
+
+        Args:
+            epsilon: What one report costs at most.
+            domain: The public list of possible answers, or a number of them.
+            unit: Whom one report is about.
+
+        Returns:
+            The protocol.
+        """
         _renamed("symmetric(epsilon, …)", "from_epsilon(epsilon, …, symmetric=True)")
         return cls.from_epsilon(epsilon, domain=domain, symmetric=True, unit=unit)
 
@@ -98,12 +130,12 @@ class UnaryEncoding(ClosedProtocol):
         return (len(self._labels),)
 
     def privacy_loss(self) -> PureDP:
-        """ln(p(1−q)/((1−p)q)), upwards."""
+        """What one report costs: ln(p(1−q)/((1−p)q)), rounded up."""
         ratio = self._true * (1 - self._other) / ((1 - self._true) * self._other)
         return self._loss(ln_up(ratio))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The count of every answer of the domain."""
+        """The estimated count of every answer of the domain."""
         self.check_own(state.protocol)
         return from_support(
             self._labels, state.table, state.n, if_true=self._true, if_other=self._other, confidence=confidence

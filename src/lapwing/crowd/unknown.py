@@ -1,4 +1,4 @@
-"""Frequent texts that nobody listed beforehand, from RAPPOR reports on pieces of them (Fanti, Pihur, Erlingsson 2016).
+"""Frequent texts that nobody listed, from RAPPOR reports on pieces of them (Fanti, Pihur, Erlingsson 2016).
 
     client    the whole text, and the fragments at two positions drawn at random: three reports
     analyst   1  which fragments are frequent at each position: `decoding.decode`, all fragments as candidates
@@ -6,7 +6,7 @@
               3  texts all of whose fragments go together, pair by pair: cliques of a graph with a part per position
               4  these texts as candidates for the reports on whole texts: `decoding.decode`
 
-The paper runs the second step over all pairs of fragments; the first makes it affordable for large alphabets.
+The paper runs the second step over all pairs of fragments. The first step makes it affordable for large alphabets.
 """
 
 from __future__ import annotations
@@ -43,7 +43,15 @@ TOGETHER = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The texts found, and how."""
+    """The texts that `UnknownDictionary.discover` found, and how it found them.
+
+    >>> from lapwing.crowd import OneTimeRappor, UnknownDictionary
+    >>> rappor = OneTimeRappor(permanent_noise=0.1, bits=32, cohorts=4)
+    >>> words = UnknownDictionary(whole=rappor, fragment=rappor, alphabet="abcd", length=4)
+    >>> found = words.discover(words.randomize(["bad"] * 6_000 + ["cab"] * 6_000))
+    >>> {"bad", "cab"} <= set(found.texts.discovered().labels), found.cut_off
+    (True, False)
+    """
 
     texts: DecodedEstimates
     """All candidates that the fragments gave; `texts.discovered()` are the significant ones."""
@@ -57,15 +65,30 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownDictionary(OpenProtocol):
-    """Three RAPPOR reports of a text: on the whole, and on its fragments at two positions drawn at random.
+    """Find frequent texts that nobody listed, from three RAPPOR reports of each person's text.
 
-    Texts are cut to `length`, and shorter ones filled up with `filler`; characters outside the alphabet are never
-    found. What is counted suffices to decode candidates; `discover` needs the reports themselves, because which two
-    fragments come from one person is what tells texts apart.
+    One report is on the whole text, two are on its fragments at two random positions. The counts suffice to decode
+    candidates that somebody lists. `discover` needs the reports themselves: which two fragments come from one person is
+    what tells texts apart.
 
     Privacy: the three reports are drawn independently from one text and the positions without looking at it, so the
     losses add up: that of `whole` and twice that of `fragment`.
     Proof: unknown.md
+
+    Args:
+        whole: The RAPPOR protocol for whole texts.
+        fragment: The RAPPOR protocol for each of the two fragments.
+        alphabet: The characters that found texts may have, as a public fact.
+        length: How many characters of a text count: a multiple of `fragment_length`, at least twice as long. Longer
+            texts are cut, shorter ones filled up.
+        fragment_length: How many characters a fragment has.
+        filler: The character that fills up short texts; not one of the alphabet.
+
+    >>> from lapwing.crowd import OneTimeRappor, UnknownDictionary
+    >>> rappor = OneTimeRappor(permanent_noise=0.5, hashes=1)
+    >>> words = UnknownDictionary(whole=rappor, fragment=rappor, alphabet="abcdefgh", length=6)
+    >>> print(words.privacy_loss())
+    ε = 6.59168 (replace, per person)
     """
 
     whole: OneTimeRappor
@@ -114,7 +137,7 @@ class UnknownDictionary(OpenProtocol):
         return (self._size(self.whole) + self.positions * self._size(self.fragment),)
 
     def privacy_loss(self) -> PureDP:
-        """The loss of a report on the whole text and of two on fragments."""
+        """What one report costs: the loss of the report on the whole text, and of two on fragments."""
         return self._loss(self.whole.privacy_loss().epsilon + 2 * self.fragment.privacy_loss().epsilon)
 
     def estimate(
@@ -125,7 +148,15 @@ class UnknownDictionary(OpenProtocol):
         confidence: float = 0.95,
         correction: Correction = "bonferroni",
     ) -> DecodedEstimates:
-        """The counts of texts that somebody listed; to find texts use `discover`."""
+        """The counts of texts that somebody listed. To find texts use `discover`.
+
+        Args:
+            candidates: The texts to count.
+            correction: The correction for many tests, as `decode` takes it.
+
+        Returns:
+            The count of every candidate, whether it is significant, and the share of people that no candidate explains.
+        """
         self.check_own(state.protocol)
         kept = [self._cut(text) for text in candidates]
         return decode(self.whole, self._whole(state), kept, confidence=confidence, correction=correction)
@@ -133,11 +164,19 @@ class UnknownDictionary(OpenProtocol):
     def discover(
         self, reports: Reports, *, confidence: float = 0.95, correction: Correction = "bonferroni"
     ) -> Discovery:
-        """The frequent texts.
+        """Find the frequent texts.
 
         Accuracy: a text must be frequent enough for each of its fragments, for each pair of them among the people who
         drew that pair of positions, and as a whole. The significance of a whole text counts the candidates that the
         fragments gave: reports on wholes are independent of those on fragments, so nothing was selected on them.
+
+        Args:
+            reports: All reports of the collection.
+            confidence: Of the intervals and tests: 1 − confidence is the level that `correction` keeps.
+            correction: The correction for many tests of whole texts, as `decode` takes it.
+
+        Returns:
+            The texts, with the fragments and pairs that led to them.
         """
         state = self.absorb(None, reports)
         frequent = tuple(self._frequent(state, position, confidence) for position in range(self.positions))

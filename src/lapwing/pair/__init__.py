@@ -1,4 +1,4 @@
-"""Two servers that do not trust each other: the curator's questions about rows that neither of them sees.
+"""Two servers that do not trust each other answer the curator's questions about rows that neither of them sees.
 
 Trust: two servers that follow the protocol and do not work together. Each sees random bits, and the noisy answer.
 

@@ -1,4 +1,4 @@
-"""A server as a process of its own that ends with whoever started it."""
+"""A server as a process of its own that ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,24 @@ def party() -> None:
 
 @contextmanager
 def local_servers(folder: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
-    """Both servers of a folder as processes of this machine, to try things out; they end with the block.
+    """Run both servers of a folder as processes of this machine, to try things out. They end with the block.
 
-    Yields where each of them listens. One machine is one party: nothing is hidden from whoever runs both.
+    One machine is one party: nothing is hidden from whoever runs both.
+
+    Args:
+        folder: The folder that `make` wrote.
+
+    Yields:
+        The address of each server, by its name.
+
+    >>> import tempfile
+    >>> from lapwing import pair
+    >>> folder = tempfile.mkdtemp() + "/clinic"
+    >>> columns = {"smoker": {"values": [False, True]}}
+    >>> _ = pair.make(folder, name="clinic", columns=columns, owners=20, addresses=pair.free_addresses())
+    >>> with pair.local_servers(folder) as addresses:
+    ...     sorted(addresses)
+    ['as', 'csp']
     """
     place = Path(folder)
     names = [server.name for server in Deployment.read(place).servers]

@@ -1,4 +1,4 @@
-"""What people do with two servers: owners upload a row, analysts ask, anybody looks at how things stand."""
+"""The client side of two servers: owners upload a row, analysts ask, anybody looks at the status."""
 
 from __future__ import annotations
 
@@ -58,7 +58,28 @@ class Told:
 
 @dataclass(frozen=True)
 class Client:
-    """For whoever has the file of a pair; to ask, an analyst needs a key that the file names."""
+    """A connection to the two servers of a pair, for owners and analysts.
+
+    Args:
+        deployment: The file of the pair.
+        key_file: The key of an analyst whom the file names. None for owners, who need only a code.
+        patience: How many seconds to wait for a server.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lapwing import pair
+    >>> folder = tempfile.mkdtemp() + "/clinic"
+    >>> columns = {"smoker": {"values": [False, True]}}
+    >>> deployment = pair.make(folder, name="clinic", columns=columns, owners=20, addresses=pair.free_addresses())
+    >>> codes = Path(folder, "codes.txt").read_text().split()
+    >>> with pair.local_servers(folder):
+    ...     client = pair.Client(deployment)
+    ...     client.upload(codes[0], {"smoker": True})
+    ...     more = client.upload_all((code, {"smoker": False}) for code in codes[1:])
+    ...     status = client.status_of("csp")
+    >>> more, status["waiting"]
+    (19, 20)
+    """
 
     deployment: Deployment
     key_file: Path | None = None
@@ -67,7 +88,14 @@ class Client:
     # ------------------------------------------------------------------------------------------------------ owners
 
     def upload(self, code: str, row: Mapping[str, Any] | None, entropy: Entropy = SYSTEM) -> None:
-        """One person's row; None for somebody who is on the list and does not take part."""
+        """Upload one person's row: each server gets a share that looks random.
+
+        Args:
+            code: The code of the owner. A later upload with the same code replaces a row that still waits.
+            row: The values by column. A column that is left out, or a value that the file does not know, counts as
+                NULL. None for somebody on the list who does not take part (relation "add_remove").
+            entropy: Source of random bits for the shares. Only tests should use another than the system's.
+        """
         self.upload_all([(code, row)], entropy)
 
     def upload_all(
@@ -76,9 +104,15 @@ class Client:
         entropy: Entropy = SYSTEM,
         progress: Callable[[int], None] = lambda count: None,
     ) -> int:
-        """Rows of many people, each with a code: for simulations, and for organisations that hold them already.
+        """Upload rows of many people, for simulations and for organisations that hold them already.
 
-        `progress` is told how many rows both servers have.
+        Args:
+            rows: Pairs of a code and a row, as `upload` takes them.
+            entropy: Source of random bits for the shares. Only tests should use another than the system's.
+            progress: Is told how many rows both servers have.
+
+        Returns:
+            How many rows were uploaded.
         """
         count = 0
         with ExitStack() as stack:
@@ -138,7 +172,22 @@ class Client:
     # ---------------------------------------------------------------------------------------------------- analysts
 
     def ask(self, request: Request, key: str | None = None) -> Told:
-        """The noisy numbers: both servers are asked whether they would, and then both at the same time."""
+        """Ask both servers for noisy numbers: first whether their ledgers allow it, then both at the same time.
+
+        Questions in SQL are asked with `pair.open`, which makes the request.
+
+        Args:
+            request: What to measure, and with which epsilons.
+            key: A name for this question. Asked again under the same name it gives the same answer and costs nothing.
+                None takes a new name.
+
+        Returns:
+            The numbers, the charge in the ledgers and what is left.
+
+        Raises:
+            ServerRefused: If a server refuses, for example because its ledger does not allow the loss.
+            AnswersDiffer: If the two servers gave different answers.
+        """
         content = {
             "file": self.deployment.fingerprint,
             "request": request.written(),
@@ -157,15 +206,22 @@ class Client:
         return Told(numbers, int(answers[0]["charge"]), self._least(answers))
 
     def remaining(self) -> ApproxDP:
-        """What both servers allow."""
+        """What the ledgers of both servers still allow."""
         return self._least([answer for _, answer in self._both({"do": "status"})])
 
     def status(self) -> dict[str, dict[str, Any]]:
-        """What each server says of itself."""
+        """What each server says of itself, by its name."""
         return dict(self._both({"do": "status"}))
 
     def status_of(self, name: str) -> dict[str, Any]:
-        """What one server says of itself."""
+        """What one server says of itself: rows, ledger and products left.
+
+        Args:
+            name: The name of the server, "as" or "csp".
+
+        Returns:
+            Its status, by name of the number.
+        """
         return self._said(self.deployment.place_of(name), {"do": "status"})
 
     def _least(self, answers: Sequence[Mapping[str, Any]]) -> ApproxDP:

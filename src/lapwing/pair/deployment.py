@@ -50,7 +50,26 @@ class Server:
 
 @dataclass(frozen=True)
 class Deployment:
-    """What the file says."""
+    """The file of a pair: what owners, servers and analysts must agree on.
+
+    Attributes:
+        name: The name of the table, as questions write it.
+        unit: Whom a row is about.
+        layout: The public domains of the columns, the relation and the number of products.
+        allowance: What each server's ledger allows in all.
+        servers: Name, address and certificate of the two servers.
+        content: The whole file in one canonical text, which the fingerprint is made of.
+
+    >>> from lapwing import pair
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp() + "/clinic"
+    >>> _ = pair.make(folder, name="clinic", columns={"smoker": {"values": [False, True]}}, owners=20, epsilon=3)
+    >>> deployment = pair.Deployment.read(folder)
+    >>> [server.name for server in deployment.servers], list(deployment.analysts)
+    (['as', 'csp'], ['analyst'])
+    >>> print(deployment.allowance)
+    ε = 3, δ = 1e-09 (replace, per person, towards either server alone)
+    """
 
     name: str
     unit: str
@@ -63,12 +82,12 @@ class Deployment:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the whole file."""
+        """A hash of the whole file. It is part of every upload and every question."""
         return hashlib.sha256(self.content.encode()).hexdigest()
 
     @cached_property
     def subject(self) -> str:
-        """Of what rows and charges are about: which bit means what, which product is whose, and who is charged.
+        """A hash of what rows and charges are about: the meaning of each bit, the products, and who is charged.
 
         Addresses, keys and analysts are no part of it.
         """
@@ -77,7 +96,17 @@ class Deployment:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def place_of(self, name: str) -> Place:
-        """0 or 1, for a server by its name."""
+        """The place of a server, by its name.
+
+        Args:
+            name: The name of a server.
+
+        Returns:
+            0 for the first server of the file, 1 for the second.
+
+        Raises:
+            InvalidParameter: If the file has no such server.
+        """
         names = [server.name for server in self.servers]
         if name not in names:
             raise InvalidParameter("server", name, "is not in the file", f"Write one of: {', '.join(names)}.")
@@ -85,7 +114,17 @@ class Deployment:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Deployment:
-        """From a file of YAML, or the folder it is in."""
+        """Read and check the file of a pair.
+
+        Args:
+            path: The YAML file, or the folder with `pair.yaml`.
+
+        Returns:
+            What the file says.
+
+        Raises:
+            InvalidParameter: If there is no such file, or something is wrong with it.
+        """
         path = Path(path)
         if path.is_dir():
             path = path / "pair.yaml"
@@ -98,7 +137,17 @@ class Deployment:
 
     @classmethod
     def parsed(cls, text: str) -> Deployment:
-        """From text."""
+        """Check the text of the file of a pair.
+
+        Args:
+            text: The content of the YAML file.
+
+        Returns:
+            What the file says.
+
+        Raises:
+            InvalidParameter: If something is wrong with it.
+        """
         data = _fields(read_yaml(text, name="pair.yaml"), "file", _FIELDS)
         if data.get("lapwing_pair") != VERSION:
             raise InvalidParameter("lapwing_pair", data.get("lapwing_pair"), "is no version that is known", _HINT)

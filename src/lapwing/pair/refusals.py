@@ -1,4 +1,4 @@
-"""What a server says to whoever asks, and will not be answered."""
+"""What a server tells somebody whom it does not answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lapwing.errors import LapwingError
 
 
 class Refusal(LapwingError):
-    """What a server says to whoever asked."""
+    """Why a server does not answer."""
 
 
 class BeingAnswered(LapwingError):

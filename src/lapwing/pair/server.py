@@ -1,4 +1,4 @@
-"""One of the two servers: it takes uploads in, meets the other server, keeps a ledger, and answers who may ask.
+"""One of the two servers: it takes uploads in, meets the other server, keeps a ledger, and answers analysts.
 
     upload   an owner's share, by a code: on the disk before it is acknowledged
     ask      check, charge the ledger, meet the other server, compute, record, answer

@@ -1,4 +1,4 @@
-"""A table that two servers hold: the curator's questions, quotes and answers, and nobody has the rows.
+"""A table that two servers hold: questions, quotes and answers as with the curator, but nobody has the rows.
 
     table = pair.open("pair.yaml", key="ada.pem")
     table.sql("SELECT sex, COUNT(*) FROM adult GROUP BY sex", epsilon=0.5)
@@ -259,10 +259,25 @@ def open(
     key: str | os.PathLike[str] | None = None,
     noise: Way = "joint",
 ) -> PrivateTable:
-    """The table that two servers hold, for an analyst with a `key` that the file names.
+    """Open the table that two servers hold. Questions, quotes and answers are those of the curator.
 
-    `noise="each"` lets each server add full noise of its own: √2 times the error. For totals of one column ε then also
-    holds against one server that sends false numbers for the answer, if it followed the protocol when rows came.
+    Args:
+        file: The file of a pair, its folder, or a `Deployment`.
+        key: The key file of an analyst whom the file names. None for somebody who only asks for quotes.
+        noise: "joint" takes noise that both servers make together. With "each", each server adds full noise of its own:
+            √2 times the error. For totals of one column ε then also holds against one server that sends false numbers
+            for the answer, if it followed the protocol when rows came.
+
+    Returns:
+        The table. Nobody can read its rows, not even one of the servers.
+
+    >>> import tempfile
+    >>> from lapwing import pair
+    >>> folder = tempfile.mkdtemp() + "/clinic"
+    >>> columns = {"smoker": {"values": [False, True]}, "age": {"bounds": [18, 97]}}
+    >>> _ = pair.make(folder, name="clinic", columns=columns, owners=20)
+    >>> pair.open(folder, key=f"{folder}/analyst.pem")
+    <PrivateTable clinic: smoker (2 keys), age (80 keys); contribution bound: at most 1 row per person>
     """
     checks.one_of(("joint", "each"), noise=noise)
     deployment = file if isinstance(file, Deployment) else Deployment.read(Path(file))

@@ -48,10 +48,40 @@ def make(
     analysts: Sequence[str] | Mapping[str, str | None] = ("analyst",),
     certificates: Mapping[str, str] | None = None,
 ) -> Deployment:
-    """A new pair: the file, codes for owners, and the keys of whoever brings no certificate.
+    """Make a new pair in a folder: the file for everybody, codes for owners, and keys.
 
-    `owners` is how many there are, or their codes. `certificates` of servers, and those of `analysts`, were made on
-    their own machines.
+    Args:
+        folder: A folder that does not exist yet, or is empty.
+        name: The name of the table, as questions write it.
+        columns: The public domain of each column: `{"values": […]}`, `{"bounds": [low, high]}` for whole numbers, or
+            `{"bins": [edges]}`.
+        owners: How many people may upload a row, or their codes (at least 12 characters each).
+        epsilon: What each server's ledger allows in all, as ε. The δ is 1e-9.
+        unit: Whom a row is about.
+        relation: "replace", where servers see who uploads; or "add_remove", where everybody on a public list uploads,
+            and absent people upload an empty row.
+        products: How many products of each column come with a row. Conditions that join several columns use them up.
+        addresses: Where the servers `as` and `csp` listen, as host:port.
+        analysts: Names of those who may ask, or their certificates by name. A key is made for a name without
+            certificate.
+        certificates: Certificates of the servers by name, made on their own machines. None makes both keys in the
+            folder.
+
+    Returns:
+        What the file `pair.yaml` says.
+
+    Raises:
+        InvalidParameter: If the folder is not empty, or something is wrong with a column or another parameter.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lapwing import pair
+    >>> folder = tempfile.mkdtemp() + "/clinic"
+    >>> deployment = pair.make(folder, name="clinic", columns={"age": {"bounds": [18, 97]}}, owners=200)
+    >>> sorted(file.name for file in Path(folder).iterdir())
+    ['analyst.pem', 'as', 'codes.txt', 'csp', 'pair.yaml']
+    >>> len(Path(folder, "codes.txt").read_text().split())
+    200
     """
     folder, certificates = Path(folder), certificates or {}
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -26,7 +26,8 @@ from lapwing.adversary.attacks.repeated_reports import (
     memoised_reports,
     survey,
 )
-from lapwing.crowd.rappor import PermanentResponse, Rappor
+from lapwing.crowd.permanent_response import PermanentResponse
+from lapwing.crowd.rappor import Rappor
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy, uniform_below
 

@@ -22,7 +22,8 @@ from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.checks import Number
 from lapwing.crowd.bits import unpack_rows
 from lapwing.crowd.memo import Memo, new_key
-from lapwing.crowd.rappor import PermanentResponse, Rappor
+from lapwing.crowd.permanent_response import PermanentResponse
+from lapwing.crowd.rappor import Rappor
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy, uniform_below
 
