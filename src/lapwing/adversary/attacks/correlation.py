@@ -48,7 +48,7 @@ def correlated(
         raise InvalidParameter("streams", f"<{len(streams)}>", why, "Write [(rows, sites), (rows, sites)].")
     scores = sum(evidence(rows, bits_set(answers, protocol), protocol) for rows, answers in streams)
     secrets = streams[0][1]
-    because = f"{len(streams)} stream{'s' * (len(streams) > 1)} of reports fit it best, of {len(secrets)} candidates."
+    because = f"Of {len(secrets)} candidates, it fits {len(streams)} stream{'s' * (len(streams) > 1)} of reports best."
     return likeliest(scores, secrets, about=about, because=because)  # type: ignore[arg-type]  # sum may be 0, says mypy
 
 
@@ -101,7 +101,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 CORRELATION = Attack(
     name="correlation",
     title="Correlated metrics: several budgets for one secret",
-    secret=f"which of {len(SITES)} sites somebody visited",
+    secret=f"which of {len(SITES)} sites a person visited",
     source="Erlingsson, Pihur and Korolova 2014",
     weak={
         "2 metrics with a budget each": partial(_separate, 2, False),

@@ -110,6 +110,9 @@ SKEWNESS = Attack(
     bound=_bound,
     chance=float(RARE),
     example=_example,
-    lesson="A class with both answers is diverse. Yet the rare answer may be many times as common there as elsewhere.",
+    lesson=(
+        "A class with both answers is diverse, but the rare answer may still be many times as common there as "
+        "elsewhere."
+    ),
     measured="named people who are positive",
 )

@@ -163,6 +163,6 @@ TRACKER = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="If groups of n/4 people may be queried, so may any group: two sums minus two sums.",
+    lesson="If a rule allows questions about groups of n/4 people, any group can be computed: two sums minus two sums.",
     rounds=400,
 )
