@@ -1,4 +1,4 @@
-"""How much a count proves: Clopper–Pearson bounds, the epsilon they show, and the samples it takes to show a lie.
+"""What a count proves: Clopper–Pearson limits, the epsilon they show, and the samples needed to expose a false claim.
 
 If an event has probability p on one data set and q on its neighbour, an (ε,δ)-private mechanism has p ≤ e^ε·q + δ. A
 lower bound on p and an upper bound on q therefore give ε ≥ ln((p − δ)/q), with the confidence of the two bounds

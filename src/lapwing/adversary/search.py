@@ -1,4 +1,4 @@
-"""The search for a counter-example to a claimed epsilon: two neighbours and an event, from a function and nothing else.
+"""Searches for a counter-example to a claimed epsilon: two neighbours and an event. It needs only the function.
 
 Many pairs of neighbours get few releases, the best third of them more, and so on (successive halving); the one that is
 left gets an audit. What a pair seems to show is judged by the best event found on its outputs: the search of StatDP

@@ -1,4 +1,4 @@
-"""Tailored neighbours for every real mechanism: pairs on which it loses as much as it may, or nearly so.
+"""Neighbours for auditing each mechanism: pairs on which it loses as much as it may, or nearly so.
 
 A contract test audits each of them and fails when a mechanism has none. Epsilons lie where an audit can see: around 1
 to 2.

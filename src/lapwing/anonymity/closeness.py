@@ -1,4 +1,4 @@
-"""Classes whose sensitive values are spread like those of the table: t-closeness, and (n,t)-closeness.
+"""t-closeness and (n,t)-closeness: the sensitive values of a class are distributed like those of the table.
 
 How far two distributions are apart is the Earth Mover's Distance: how much probability must be carried how far to turn
 one into the other. How far two values are apart, the *ground distance*, is at most 1 and one of three (Li, Li and

@@ -1,4 +1,4 @@
-"""Full-domain generalisation: every column is generalised to one level throughout, and the best way is found.
+"""Full-domain generalisation: each column is generalised to one level, and the best combination of levels is found.
 
 A *node* gives the level of each column. Rows in classes that are too small are suppressed, as long as they are no more
 than allowed. One step up merges classes, so a node above a good one is good and a node below a bad one is bad: looking

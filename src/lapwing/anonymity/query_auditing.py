@@ -1,4 +1,4 @@
-"""Query auditing: answer the next question only if nobody's value follows from it and what was answered before.
+"""Query auditing: answer a question only if nobody's value follows from the answer and the earlier ones.
 
 Sums are audited exactly by linear algebra (Chin and Özsoyoğlu 1982), maxima by their extreme members (Chin 1986;
 Kleinberg, Papadimitriou and Raghavan 2003); mixed, or for values that are known to be 0 or 1, it is hard (the latter:

@@ -1,4 +1,4 @@
-"""Cell suppression: small counts of a table are not printed, and others with them so that the totals do not tell.
+"""Cell suppression: small counts of a table are hidden, and further cells so that the totals do not reveal them.
 
 A table of counts by row and column is printed with its totals. *Primary* suppression hides counts from 1 to one below
 the threshold (zeros stay: they are nobody's). Alone it hides nothing: a total less the other cells of the row is the

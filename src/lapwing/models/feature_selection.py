@@ -1,4 +1,4 @@
-"""Which columns to keep is learnt from the rows too: here the choice is paid for."""
+"""Private feature selection: the choice of columns depends on the rows, so it is paid for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PARITY, learnt privately and efficiently: linear equations over GF(2), on a sample that hides every row."""
+"""Private and efficient learning of parities: linear equations over GF(2), on a sample that hides every row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns made uniform or normal by private quantiles: a tree of noisy counts per column."""
+"""Private quantiles, from a tree of noisy counts per column, make columns uniform or normal."""
 
 from __future__ import annotations
 

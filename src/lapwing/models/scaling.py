@@ -1,4 +1,4 @@
-"""A scaler whose means and variances are paid for."""
+"""A private scaler: noisy means and variances of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the attacker knows already, put beside what the class says."""
+"""Background knowledge: what the attacker knows already, combined with what the class says."""
 
 from __future__ import annotations
 

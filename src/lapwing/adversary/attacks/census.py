@@ -1,4 +1,4 @@
-"""The people of a census block from the tables about it.
+"""Reconstruction of a census block: its people from the tables about it.
 
 A table of counts, mean and median ages says which blocks are possible, and often it is one only (Garfinkel, Abowd and
 Martindale 2019). `reconstruct_block` searches all blocks that fit; the contest asks who of seven known residents is

@@ -1,4 +1,4 @@
-"""Two tables, each anonymous, about somebody who is in both."""
+"""Composition: two anonymous tables about the same person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports that tell about each other: the critique of Chrome's metrics.
+"""Correlated metrics: reports about the same secret add up. This is the critique of Chrome's metrics.
 
 “An app banner was shown” and “an app banner was dismissed” both report the site, each with a budget of its own, so a
 site is reported twice. The same happens to somebody with several devices, whose permanent responses

@@ -1,4 +1,4 @@
-"""Refusals that tell: an auditor who looks at the data before it refuses.
+"""Denials: an auditor that looks at the data before it refuses reveals the data by its refusals.
 
 Source: Kenthapadi, Mishra and Nissim 2005, Simulatable auditing. An auditor refuses what would give a value away. If
 that depends on the true answer, the refusal says what the answer would have been. Two examples:

@@ -1,4 +1,4 @@
-"""Everybody in a class has the same: then it does not matter which row is whose."""
+"""Homogeneity: if everybody in a class has the same value, it does not matter which row belongs to whom."""
 
 from __future__ import annotations
 

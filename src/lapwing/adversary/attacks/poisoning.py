@@ -1,4 +1,4 @@
-"""Fakes: an attack on the truth, not on privacy.
+"""Poisoning: fake reports, an attack on the truth and not on privacy.
 
 Whoever writes a report of a local protocol without tossing its coins speaks louder than honest people, for estimates
 make up for coins that were never tossed (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021). The smaller epsilon, the

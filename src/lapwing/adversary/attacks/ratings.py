@@ -1,4 +1,4 @@
-"""Who a row of ratings belongs to, from a few ratings with errors: the attack on the Netflix prize.
+"""Sparse matching: a few ratings with errors identify a row. This is the attack on the Netflix prize.
 
 Narayanan and Shmatikov (2008), Robust de-anonymization of large sparse datasets. Everybody has rated a few of very many
 films, and hardly two people the same. Eight ratings, two of them wrong, with dates that are off by two weeks, are a

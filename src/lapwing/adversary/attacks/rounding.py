@@ -1,4 +1,4 @@
-"""Rounded counts: find the set where one person tips the scales, or ask until the rounding averages out.
+"""Rounded counts: find a group where one person changes the rounded count, or ask until the rounding averages out.
 
 Against rounding to the nearest the attacker lets a set grow person by person until the answer flips. Just before, one
 more person with the property would have flipped it: so the attacker adds Ada instead. Nobody else's value need be

@@ -1,4 +1,4 @@
-"""A class in which something is far commoner than elsewhere gives its people away, diverse as it may be."""
+"""Skewness: a value that is far commoner in a class than elsewhere reveals people, even if the class is diverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers from a random sample: a rare person who is in it is exposed, and everybody is in some sample.
+"""Sub-sampling: a rare person in the sample is exposed, and with many samples everybody is in one.
 
 Ada is the only lighthouse keeper. Two questions, how many keepers are in the sample and how many of them are ill, tell
 about her with certainty whenever she is in it. If each question gets a fresh sample, the attacker asks until she is.
