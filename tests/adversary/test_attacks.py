@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from lapwing.adversary import attacks
 from lapwing.adversary.attacks import ATTACKS, Attack, attack, best_advantage, best_guess
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.adversary.attacks.bounds import limits
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, NoiseWarning
 
 FALSE_ALARM = 1e-6
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -53,11 +55,39 @@ def test_the_story_says_what_was_learned_and_how_surely(subject: Attack) -> None
     assert any(one.sure > surely and fine for one, fine in zip(told, right, strict=True)), "the weak method falls"
 
 
+def test_a_private_model_that_noise_hides_warns_nobody_who_runs_the_attack() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseWarning)
+        attack("membership-linear").tell(repeatable("story"))
+
+
 @every_attack
 def test_it_has_a_section_and_a_picture(subject: Attack) -> None:
     page = (DOCS / "attacks.md").read_text(encoding="utf-8")
     assert f"attacks/{subject.name}.png" in page
     assert f"`{subject.name}`" in page
+
+
+@every_attack
+def test_its_section_says_what_the_attack_says(subject: Attack) -> None:
+    page = (DOCS / "attacks.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n### {subject.title}\n")[2].partition("\n#")[0]
+    assert section.strip().splitlines() == [
+        f"`{subject.name}`: {subject.lesson}",
+        "",
+        f"- **Secret:** {subject.secret}.",
+        f"- **Breaks:** {'; '.join(subject.weak)}.",
+        f"- **Source:** {subject.source}.",
+        "",
+        f"![{subject.title}](attacks/{subject.name}.png)",
+    ]
+
+
+@every_attack
+def test_its_picture_was_drawn_of_the_methods_there_are(subject: Attack) -> None:
+    with (DOCS / "attacks" / f"{subject.name}.csv").open(encoding="utf-8", newline="") as file:
+        drawn = dict.fromkeys(row["method"] for row in csv.DictReader(file))
+    assert list(drawn) == [*subject.weak, subject.answer]
 
 
 def test_the_same_seed_gives_the_same_contest_and_another_one_another() -> None:

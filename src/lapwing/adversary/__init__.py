@@ -1,9 +1,9 @@
-"""Attacks, and the auditor that measures epsilon from outside.
+"""Attacks, and audits that measure epsilon from outside.
 
-    audit            two neighbours that one has in mind
-    find_violation   a function and nothing else: the neighbours are searched
+    audit            two neighbours that you choose
+    find_violation   a function and nothing else: the neighbours are searched for
     audit_once       a model that can be trained only once
-    attacks          a room of its own: linkage, differencing, reconstruction, membership and many more
+    attacks          a package of its own: linkage, differencing, reconstruction, membership and many more
 
 >>> from lapwing.adversary import audit
 >>> audit(lambda data: sum(data), ([1, 1], [1, 1, 1]), samples=2000, claimed=1).verdict

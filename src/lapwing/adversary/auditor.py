@@ -47,6 +47,12 @@ DEFAULT_DELTA = 1e-6
 class Pair:
     """Two neighbouring data sets, and how they are neighbours.
 
+    Args:
+        first: One data set, as the mechanism takes it.
+        second: Its neighbour.
+        relation: "add_remove" if one has a unit more, "replace" if one unit has other values.
+        note: What the pair is like, in words, for reports. It replaces the data when the pair is printed.
+
     >>> print(Pair([1, 2], [1, 2, 3]))
     [1, 2] and [1, 2, 3]
     """
@@ -65,7 +71,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Audit(Refutation):
-    """What an audit found.
+    """What an audit found. It can refute a claim, but never prove one.
+
+    Attributes:
+        confidence: The probability that the lower bound is right, at least.
+        delta: The δ at which epsilon was measured.
+        pair: The two data sets.
 
     >>> found = audit(len, ([1], [1, 2]), samples=1000, claimed=1)
     >>> found.caught, found.epsilon_lower_bound > 1
@@ -138,12 +149,30 @@ def audit(
     entropy: Entropy = SYSTEM,
     progress: bool = False,
 ) -> Audit:
-    """A lower bound on the epsilon that a mechanism really has, from `samples` releases on each of two neighbours.
+    """Measure a lower bound on the epsilon that a mechanism really has, from many releases on each of two neighbours.
 
-    `mechanism` has `release(data, entropy)`, or is a function of the data or of (data, entropy). Its claim is its
-    `privacy_loss()` unless `claimed` says otherwise; a number means pure privacy, or (number, delta). `relation` says
-    how the pair are neighbours; a claim for add_remove is converted for a pair under replace. With `seconds` there are
-    fewer releases if they take longer.
+    Args:
+        mechanism: An object with `release(data, entropy)`, or a function of the data or of (data, entropy). Its
+            releases must be independent of one another.
+        pair: Two neighbouring data sets: a tuple, or a `Pair`. Choose them so that they are easy to tell apart.
+        samples: How many releases to make on each of the two. More of them show larger epsilons: at most about
+            ln(samples).
+        confidence: The probability that the bound is right, at least.
+        delta: The δ at which epsilon is measured. None takes that of the claim, or 0 for pure privacy; 1e-6 if the
+            claim is a curve.
+        relation: How a tuple of data sets are neighbours: "add_remove" or "replace". None takes the mechanism's own, or
+            add_remove. A claim for add_remove is converted for a pair under replace.
+        claimed: The claim to test: a loss, or a number for pure privacy (for (number, delta) with a delta). None takes
+            the `privacy_loss()` of the mechanism, if it has one.
+        seconds: About how long the audit may take; if releases are slow, there are fewer. None: as long as it takes.
+        entropy: Where the random bits come from, for mechanisms that take them as an argument.
+        progress: Whether to show a progress bar.
+
+    Returns:
+        The lower bound, the event that shows it, and whether the claim is refuted.
+
+    Raises:
+        InvalidParameter: If the mechanism cannot release anything, or fails at every release in the same way.
 
     >>> audit(lambda data: len(data), ([1, 2], [1, 2, 3]), samples=2000, claimed=1).caught
     True

@@ -1,8 +1,8 @@
-"""Broken controls: mechanisms that claim epsilon = 1 and do not have it, each with the neighbours that give it away.
+"""Broken controls: mechanisms that claim epsilon = 1 wrongly, each with neighbours that reveal it.
 
 An auditor is only worth trusting if it catches these on every run. They are classic mistakes from papers and
-textbooks; `peers.py` has the ones found in released software. All but the deliberate mistake is done right: integer
-noise, exact sums.
+textbooks; `peers.py` has the ones found in released software. Everything but the deliberate mistake is done right:
+integer noise, exact sums.
 """
 
 from __future__ import annotations
@@ -24,9 +24,15 @@ from lapwing.privacy import ApproxDP, PureDP, Relation
 class Control:
     """A mechanism that claims epsilon = 1 wrongly. **Not private.**
 
-    >>> from lapwing.adversary import CONTROLS
-    >>> all(isinstance(control, Control) for control in CONTROLS)
-    True
+    Attributes:
+        name: What it is called.
+        release: The mechanism: a function of the data and of entropy.
+        delta: The δ of the claim; 0 for a claim of pure privacy.
+
+    >>> from lapwing.adversary import CONTROLS, audit
+    >>> reused = next(control for control in CONTROLS if control.name == "count with a reused seed")
+    >>> audit(reused, reused.pair, samples=2000).verdict
+    'caught'
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a function may be given, in a small language, and the neighbours among it that are worth trying.
+"""Describes the inputs of a function in a small language, and lists the neighbours that are worth trying.
 
     numbers 0..1                      a list with one number for each person
     integers 0..120                   the same with whole numbers

@@ -36,8 +36,14 @@ Outputs = Sequence[Observation]
 class Event:
     """A set of outputs: in words, and as a test.
 
-    >>> Event("the output is 3", lambda output: True).description
-    'the output is 3'
+    Attributes:
+        description: The event in words.
+        happened: Whether it happened, of an output as an audit records it; use `contains` for outputs of your own.
+
+    >>> from lapwing.adversary import audit
+    >>> event = audit(len, ([1], [1, 2]), samples=1000, claimed=1).event
+    >>> event.contains(1) != event.contains(2)
+    True
     """
 
     description: str
@@ -47,7 +53,14 @@ class Event:
         return self.description
 
     def contains(self, output: Any) -> bool:
-        """Whether an output of the mechanism lies in the event."""
+        """Whether an output of the mechanism lies in the event.
+
+        Args:
+            output: What a release gave.
+
+        Returns:
+            True or False.
+        """
         return self.happened(written_down(output))
 
 

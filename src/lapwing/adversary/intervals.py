@@ -1,4 +1,4 @@
-"""How much a count proves: Clopper–Pearson bounds, the epsilon they show, and the samples it takes to show a lie.
+"""What a count proves: Clopper–Pearson limits, the epsilon they show, and the samples needed to expose a false claim.
 
 If an event has probability p on one data set and q on its neighbour, an (ε,δ)-private mechanism has p ≤ e^ε·q + δ. A
 lower bound on p and an upper bound on q therefore give ε ≥ ln((p − δ)/q), with the confidence of the two bounds
@@ -152,10 +152,19 @@ def ceiling(trials: int, alpha: float, delta: float = 0.0) -> float:
 
 
 def power(*, claimed: Number, true: Number, samples: int, confidence: Number = 0.999) -> float:
-    """The probability that `samples` fresh releases per data set expose Laplace noise that loses `true`, not `claimed`.
+    """The probability that an audit exposes a false claim about Laplace noise.
 
     The event is the best one, y ≤ the smaller of the two true answers: p = 1/2 against q = e^−true / 2. It is fixed in
     advance, in one direction; what the confidence leaves is shared by the two limits.
+
+    Args:
+        claimed: The epsilon that is claimed.
+        true: The epsilon that the noise really has.
+        samples: How many fresh releases there are on each data set. `audit` uses half of its samples for this.
+        confidence: The confidence of the audit.
+
+    Returns:
+        A probability from 0 to 1.
 
     >>> power(claimed=1, true=2, samples=500) > 0.99
     True
@@ -177,9 +186,21 @@ def power(*, claimed: Number, true: Number, samples: int, confidence: Number = 0
 
 
 def samples_needed(*, claimed: Number, true: Number, power_wanted: Number = 0.99, confidence: Number = 0.999) -> int:
-    """The fresh releases per data set that expose a claim with the power wanted, to about one percent.
+    """How many fresh releases on each data set expose a false claim about Laplace noise, to about one percent.
 
-    An audit needs twice as many, because it searches its event on another half.
+    `audit` needs twice as many, because it searches for its event on another half.
+
+    Args:
+        claimed: The epsilon that is claimed.
+        true: The epsilon that the noise really has.
+        power_wanted: The probability with which the claim shall be exposed.
+        confidence: The confidence of the audit.
+
+    Returns:
+        A number of releases.
+
+    Raises:
+        InvalidParameter: If the claim is true, or so nearly true that too many releases would be needed.
 
     >>> samples_needed(claimed=1, true=2) < 500 < samples_needed(claimed=1, true=1.5)
     True

@@ -1,8 +1,8 @@
 """Epsilon of a model measured from one single fit, with many canaries instead of many fits.
 
-Every canary is a row that goes into the training data or stays out, by a fair coin of its own. The model is fitted
-once, and the auditor says of the canaries it is surest of whether they were in. However the model was made, if it is
-private then few such guesses are right; if many are, it is not (Steinke, Nasr and Jagielski 2023).
+Each canary is a row that goes into the training data or stays out, by a fair coin of its own. The model is fitted
+once. The auditor then guesses, of the canaries it is surest of, whether they were in. If the model is private, few
+such guesses are right, however it was made; if many are right, it is not (Steinke, Nasr and Jagielski 2023).
 
 Proof: one_run.md
 """
@@ -35,7 +35,19 @@ _GROUPS = 256  # places among the canaries that the term for delta is computed a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneRun(Refutation):
-    """What one fit gave away."""
+    """What one fit gave away. It can refute a claim, but never prove one.
+
+    Attributes:
+        canaries: How many canaries there were.
+        confidence: The probability that the lower bound is right, at least.
+        delta: The δ at which epsilon was measured.
+
+    >>> def remembers(X, y):
+    ...     return lambda rows: (rows @ X.T).max(axis=1) * y.max()
+    >>> found = audit_once(remembers, (np.eye(200), np.ones(200)), guesses=100, claimed=1)
+    >>> found.caught, found.right
+    (True, 100)
+    """
 
     epsilon_lower_bound: float
     """The true epsilon is at least this, with the stated confidence."""
@@ -85,12 +97,29 @@ def audit_once(
     confidence: Number = 0.999,
     entropy: Entropy = SYSTEM,
 ) -> OneRun:
-    """A lower bound on the epsilon that a way of fitting really has, from one fit.
+    """Measure a lower bound on the epsilon that a way of fitting really has, from one fit.
 
-    `fit` is an estimator, or a function of (X, y) that gives a fitted model; `canaries` and `rest` are pairs (X, y),
-    the rest being rows that are always in. `score(model, X, y)` tells how much each canary looks like one that was in;
-    by default, how well the model fits it. The relation is add_remove, the unit one row. The claim is the
-    `privacy_loss_` of the model unless `claimed` says otherwise; a number means pure privacy, or (number, delta).
+    The relation is add_remove and the unit is one row.
+
+    Args:
+        fit: An estimator, or a function of (X, y) that gives a fitted model.
+        canaries: Rows (X, y) that go into the training data or stay out, each by its own coin. See `canaries_apart`.
+        rest: Rows (X, y) that are always in the training data. None: there are none.
+        score: A function of (model, X, y) that tells how much each canary looks like one that was in. The default is
+            how well the model fits it.
+        guesses: How many canaries to guess, the surest ones. None tries all, a half, a quarter and an eighth, and
+            shares the confidence between them.
+        claimed: The claim to test: a loss, or a number for pure privacy (for (number, delta) with a delta). None takes
+            the `privacy_loss_` of the model, if it has one.
+        delta: The δ at which epsilon is measured. None takes that of the claim, or 0.
+        confidence: The probability that the bound is right, at least.
+        entropy: Where the coins come from.
+
+    Returns:
+        The lower bound, how many guesses were right, and whether the claim is refuted.
+
+    Raises:
+        InvalidParameter: If there are more guesses than canaries.
 
     >>> def remembers(X, y):
     ...     return lambda rows: (rows @ X.T).max(axis=1) * y.max()
@@ -126,9 +155,16 @@ def audit_once(
 
 
 def canaries_apart(count: int, entropy: Entropy = SYSTEM) -> tuple[Floats, NDArray[np.int64]]:
-    """Rows within −1 … 1 that have little to do with one another: each has a column of its own, and a random class.
+    """Canaries that have little to do with one another: each has a column of its own, and a random class.
 
     What a linear model has learnt in a column then tells of one canary alone.
+
+    Args:
+        count: How many canaries to make. There are as many columns.
+        entropy: Where the random classes come from.
+
+    Returns:
+        The rows, within −1 … 1, and their classes, 0 or 1.
 
     >>> X, y = canaries_apart(3)
     >>> X.sum(axis=1).tolist()

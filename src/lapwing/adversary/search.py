@@ -1,4 +1,4 @@
-"""The search for a counter-example to a claimed epsilon: two neighbours and an event, from a function and nothing else.
+"""Searches for a counter-example to a claimed epsilon: two neighbours and an event. It needs only the function.
 
 Many pairs of neighbours get few releases, the best third of them more, and so on (successive halving); the one that is
 left gets an audit. What a pair seems to show is judged by the best event found on its outputs: the search of StatDP
@@ -72,6 +72,10 @@ class Trial(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Search:
     """What a search for a counter-example found.
+
+    Attributes:
+        function: The name of the function that was searched.
+        domain: What it was given, in words.
 
     >>> from lapwing.adversary import find_violation
     >>> found = find_violation(lambda data, epsilon: sum(data), epsilon=1, samples=1000, seconds=None)
@@ -161,17 +165,33 @@ def find_violation(
     seed: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Search:
-    """Search for two neighbours and an event that refute a function's claim to be private with `epsilon`.
+    """Search for two neighbours and an event that refute a function's claim to be private.
 
-    The function takes the data, which `domain` describes (see `domains.py`), or is somebody's own pairs or a function
-    that yields them; lists have at most `length` people. It may return anything, or raise. If it has parameters named
-    epsilon, delta or entropy, it gets them. The audit of the most telling pair gets `samples` releases on each side,
-    the search before it about as many; after `seconds` there are fewer. First floats are read as real numbers; if that
-    refutes nothing, their lowest bits are looked at too, unless `bits` is False.
+    First floats are read as real numbers. If that refutes nothing, their lowest bits are looked at too. What the
+    function prints is not shown.
 
-    With a `seed` the search is repeated exactly, as far as the function takes its randomness from `random`, from the
-    global generator of numpy, or from its argument `entropy`: what comes from the operating system cannot be repeated,
-    nor can a search that had to hurry. What the function prints is not shown.
+    Args:
+        function: A function of the data. It may return anything, or raise. If it has parameters named epsilon, delta or
+            entropy, it gets them.
+        epsilon: The epsilon that it claims.
+        delta: The delta that it claims.
+        relation: "add_remove" or "replace". None takes the first that the domain allows.
+        domain: What the data may be, in words ("numbers 0..1", "labels red,green"; see `domains.py`). Or pairs of your
+            own, or a function that yields them.
+        length: How many people a list has at most.
+        samples: How many releases the final audit makes on each data set. The search before it makes about as many.
+        seconds: About how long all may take; if releases are slow, there are fewer. None: as long as it takes.
+        confidence: The probability that a refutation is right, at least.
+        bits: Whether to look at the lowest bits and the types of numbers too.
+        seed: A whole number repeats the search exactly, as far as the function takes its randomness from `random`, from
+            the global generator of numpy, or from `entropy`, and if the search had time enough. None: fresh randomness.
+        progress: A function of (releases done, releases planned), called on the way.
+
+    Returns:
+        The audit of the most telling pair, and all pairs that were tried.
+
+    Raises:
+        InvalidParameter: If the function fails on every input or returns nothing, or if the domain has no neighbours.
 
     >>> search = find_violation(lambda data: sum(data), epsilon=1, samples=2000, seed=1)
     >>> search.caught, search.pair.first, search.pair.second, str(search.audit.event)

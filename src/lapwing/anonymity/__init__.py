@@ -1,4 +1,4 @@
-"""The methods that differential privacy replaced, done honestly, so that one can see where they break.
+"""The methods that differential privacy replaced, implemented faithfully, so that you can see where they break.
 
     tables      `Mondrian`, `FullDomain`; `k_anonymity`, `l_diversity`, `t_closeness` of a table; what it lost
     questions   `RestrictedQueries`, `SumAuditor`, `MaxAuditor`, `CellSuppression`, `Rounding`, `SubSample`

@@ -1,4 +1,4 @@
-"""Classes whose sensitive values are spread like those of the table: t-closeness, and (n,t)-closeness.
+"""t-closeness and (n,t)-closeness: the sensitive values of a class are distributed like those of the table.
 
 How far two distributions are apart is the Earth Mover's Distance: how much probability must be carried how far to turn
 one into the other. How far two values are apart, the *ground distance*, is at most 1 and one of three (Li, Li and
@@ -39,15 +39,40 @@ class Ground(ABC):
     """What the columns of the counts mean; see `over`."""
 
     def over(self, kinds: Sequence[Any]) -> Self:
-        """The same distance for counts whose columns are these kinds."""
+        """The same distance for counts whose columns are these kinds.
+
+        Args:
+            kinds: The different values of the sensitive column, in the order of the counts.
+
+        Returns:
+            A distance that knows what the columns of the counts mean.
+        """
         return replace(self, kinds=tuple(kinds))
 
     @abstractmethod
     def edges(self, columns: int) -> Edges:
-        """The tree, for counts with so many columns."""
+        """The tree in which distances are measured.
+
+        Args:
+            columns: How many columns the counts have: one for each kind of value.
+
+        Returns:
+            Which kinds lie behind which edge (kinds × edges, 0 or 1), and how long each edge is.
+
+        Raises:
+            InvalidParameter: If a kind of value is not named.
+        """
 
     def distances(self, counts: Counts, other: Counts) -> Floats:
-        """The Earth Mover's Distance of each class from the other one: one row for all, or one row per class."""
+        """The Earth Mover's Distance of each class from another class.
+
+        Args:
+            counts: How often each value occurs in each class: one row per class.
+            other: The counts to compare with: one row for all, or one row per class.
+
+        Returns:
+            A distance from 0 to 1 for each class.
+        """
         behind, lengths = self.edges(counts.shape[1])
         distances: Floats = np.abs((shares(counts) - shares(other)) @ behind) @ lengths
         return distances
@@ -55,7 +80,7 @@ class Ground(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equal(Ground):
-    """Any two values are one apart: half of the sum of all differences.
+    """Any two values are one apart. The distance is half of the sum of all differences.
 
     >>> from lapwing.anonymity import t_closeness
     >>> t_closeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill", Equal())
@@ -69,9 +94,11 @@ class Equal(Ground):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered(Ground):
-    """Values are as far apart as there are steps between them, the ends being one apart.
+    """Values are as far apart as there are steps between them. The two ends are one apart.
 
-    Without `order` the kinds are taken as they are sorted in the table, numbers by size.
+    Args:
+        order: All values that may occur, from the least to the greatest. None takes the values of the table in sorted
+            order, numbers by size.
 
     >>> from lapwing.anonymity import t_closeness
     >>> t_closeness({"sex": ["f", "m"], "wage": [1, 3]}, ["sex"], "wage", Ordered())
@@ -94,9 +121,11 @@ class Ordered(Ground):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hierarchical(Ground):
-    """Values are as far apart as the lowest group that holds both is high, the whole taxonomy being one high.
+    """Values are as far apart as the lowest group that holds both is high. The whole taxonomy is one high.
 
-    `groups` gives for each value its groups from the narrowest to the widest without the root: as many for every value.
+    Args:
+        groups: For each value its groups, from the narrowest to the widest, without the root. Each value has the same
+            number of groups.
 
     >>> illness = Hierarchical(groups={"ulcer": ("stomach",), "gastritis": ("stomach",), "flu": ("lungs",)})
     >>> illness.over(["ulcer", "gastritis", "flu"]).distances(np.eye(3, dtype=int), np.array([1, 0, 0])).tolist()
@@ -121,12 +150,17 @@ class Hierarchical(Ground):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closeness(Criterion):
-    """The values of every class are spread like those of the table, up to `most`: t-closeness.
+    """t-closeness: in every class the values are distributed as in the table, up to a distance t.
 
     Source: Li, Li and Venkatasubramanian 2007, t-closeness, definition 2.
 
-    >>> Closeness(sensitive="diagnosis", most=0.3).sensitive
-    'diagnosis'
+    Args:
+        most: The t: the largest Earth Mover's Distance between a class and the table, from 0 to 1.
+        ground: How far two values are apart: `Equal`, `Ordered` or `Hierarchical`.
+
+    >>> counts = np.array([[3, 3], [4, 0]])
+    >>> Closeness(sensitive="diagnosis", most=0.25).met(counts, counts.sum(axis=0)).tolist()
+    [True, False]
     """
 
     most: Number
@@ -146,14 +180,18 @@ class Closeness(Criterion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowdCloseness(Closeness):
-    """The values of every class are spread like those of some larger class around it: (n,t)-closeness.
+    """(n,t)-closeness: in every class the values are distributed as in some larger class around it, up to a distance t.
 
-    The larger class has at least `crowd` rows; a class that large itself passes, and the whole table is always tried.
+    A class that is large enough itself passes, and the whole table is always tried.
 
     Source: Li, Li and Venkatasubramanian 2010, Closeness: a new privacy measure for data publishing, definition 4.
 
-    >>> CrowdCloseness(sensitive="diagnosis", most=0.3, crowd=100).crowd
-    100
+    Args:
+        crowd: The n: how many rows the larger class must have at least.
+
+    >>> counts = np.array([[3, 3], [4, 0]])
+    >>> CrowdCloseness(sensitive="diagnosis", most=0.25, crowd=5).met(counts, counts.sum(axis=0)).tolist()
+    [True, False]
     """
 
     crowd: int

@@ -1,7 +1,7 @@
-"""What a class of people who look alike must be like besides being large: diverse in what is sensitive about them.
+"""Criteria for a class of people who look alike, besides its size: their sensitive values must be diverse.
 
-A criterion is asked about many classes at once. It sees how often each kind of sensitive value occurs in each class
-(one row per class, see `Classes.counts`) and in the whole table, and says for which classes it is met.
+A criterion is checked for many classes at once. It sees how often each kind of sensitive value occurs in each class
+(one row per class, see `Classes.counts`) and in the whole table, and says which classes meet it.
 
 >>> counts = np.array([[2, 2, 0], [4, 0, 0]])
 >>> DistinctDiversity(sensitive="diagnosis", least=2).met(counts, counts.sum(axis=0)).tolist()
@@ -32,28 +32,48 @@ SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion(ABC):
-    """A demand on every class, about one sensitive column."""
+    """A criterion for every class, about one sensitive column.
+
+    Args:
+        sensitive: The name of the sensitive column.
+    """
 
     sensitive: str
 
     def over(self, kinds: Sequence[Any]) -> Self:
-        """The same demand for counts whose columns are these kinds; to be called once before `met`."""
+        """The same criterion for counts whose columns are these kinds. Call it once before `met`.
+
+        Args:
+            kinds: The different values of the sensitive column, in the order of the counts.
+
+        Returns:
+            A criterion that knows what the columns of the counts mean.
+        """
         return self
 
     @abstractmethod
     def met(self, counts: Counts, total: Counts, ancestors: Sequence[Counts] | None = None) -> Met:
-        """For which classes the demand is met.
+        """Which classes meet the criterion.
 
-        `total` counts the whole table. `ancestors` count larger classes that contain the classes asked about: each
-        is one row that contains all of them, or one row per class. Only (n,t)-closeness looks at them.
+        Args:
+            counts: How often each value occurs in each class: one row per class.
+            total: How often each value occurs in the whole table.
+            ancestors: Counts of larger classes that contain the classes asked about: each is one row that contains all
+                of them, or one row per class. Only (n,t)-closeness looks at them.
+
+        Returns:
+            True or False for each class.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistinctDiversity(Criterion):
-    """At least so many different values in every class: distinct l-diversity.
+    """Distinct l-diversity: at least so many different values in every class.
 
     Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007, l-diversity, section 4.
+
+    Args:
+        least: The l: how many different values a class must have.
 
     >>> from lapwing.anonymity import Mondrian, l_diversity
     >>> table = {"age": [47, 41, 78, 71], "diagnosis": ["cancer", "cancer", "flu", "stroke"]}
@@ -74,12 +94,16 @@ class DistinctDiversity(Criterion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntropyDiversity(Criterion):
-    """The entropy of the values in every class is at least ln(least): entropy l-diversity.
+    """Entropy l-diversity: the entropy of the values in every class is at least ln(l).
 
     Source: Machanavajjhala et al. 2007, definition 4.1.
 
-    >>> EntropyDiversity(sensitive="diagnosis", least=2).sensitive
-    'diagnosis'
+    Args:
+        least: The l, which need not be whole. A class with l equally frequent values just meets it.
+
+    >>> counts = np.array([[2, 2], [3, 1]])
+    >>> EntropyDiversity(sensitive="diagnosis", least=2).met(counts, counts.sum(axis=0)).tolist()
+    [True, False]
     """
 
     least: Number
@@ -94,15 +118,20 @@ class EntropyDiversity(Criterion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecursiveDiversity(Criterion):
-    """The commonest value is rarer than `factor` times all but the l − 1 commonest together: (c,l)-diversity.
+    """Recursive (c,l)-diversity: the commonest value is rarer than c times all but the l − 1 commonest together.
 
-    With counts r₁ ≥ r₂ ≥ … of the values in a class: r₁ < c·(r_l + r_{l+1} + …). Whoever rules out l − 2 values is
-    still left with no value that is too common.
+    With counts r₁ ≥ r₂ ≥ … of the values in a class: r₁ < c·(r_l + r_{l+1} + …). An attacker who rules out l − 2 values
+    is still left with no value that is too common.
 
     Source: Machanavajjhala et al. 2007, definition 4.2.
 
-    >>> RecursiveDiversity(sensitive="diagnosis", least=2).sensitive
-    'diagnosis'
+    Args:
+        least: The l.
+        factor: The c. A larger factor allows the commonest value to be more common.
+
+    >>> counts = np.array([[2, 2], [3, 1]])
+    >>> RecursiveDiversity(sensitive="diagnosis", least=2).met(counts, counts.sum(axis=0)).tolist()
+    [True, False]
     """
 
     least: int
@@ -119,12 +148,16 @@ class RecursiveDiversity(Criterion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargestShare(Criterion):
-    """No value is shared by more than this part of a class: the α of (α,k)-anonymity.
+    """The α of (α,k)-anonymity: no value has more than this share of a class.
 
     Source: Wong, Li, Fu and Wang 2006, (α,k)-anonymity, with every value taken to be sensitive.
 
-    >>> LargestShare(sensitive="diagnosis", most=0.5).sensitive
-    'diagnosis'
+    Args:
+        most: The α: the largest share, from 0 to 1.
+
+    >>> counts = np.array([[2, 2], [3, 1]])
+    >>> LargestShare(sensitive="diagnosis", most=0.5).met(counts, counts.sum(axis=0)).tolist()
+    [True, False]
     """
 
     most: Number
@@ -140,12 +173,16 @@ class LargestShare(Criterion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BetaLikeness(Criterion):
-    """No value is more frequent in a class than in the table by more than this part of its share in the table.
+    """Basic β-likeness: the share of a value in a class exceeds its share in the table by at most β times the latter.
 
     Source: Cao and Karras 2012, Publishing microdata with a robust privacy guarantee, definition 2 (basic).
 
-    >>> BetaLikeness(sensitive="diagnosis", most=1).sensitive
-    'diagnosis'
+    Args:
+        most: The β: the largest relative gain. With 1, a share may at most double.
+
+    >>> counts = np.array([[2, 2], [4, 0]])
+    >>> BetaLikeness(sensitive="diagnosis", most=0.5).met(counts, counts.sum(axis=0)).tolist()
+    [False, True]
     """
 
     most: Number

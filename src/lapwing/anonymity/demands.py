@@ -1,4 +1,4 @@
-"""What is demanded of classes of rows besides their size, looked at for many classes at once."""
+"""Criteria that classes of rows must meet besides their size, checked for many classes at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shared secret although some shares are false: Reed–Solomon decoding after Gao (2003).
+"""Reconstructs a shared secret although some shares are false: Reed–Solomon decoding after Gao (2003).
 
 Of n points all but e lie on one polynomial of degree below t. If n ≥ t + 2e, it is the only one for which that is so,
 and it is found in about n² multiplications, whichever points are the false ones.

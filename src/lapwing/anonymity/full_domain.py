@@ -1,4 +1,4 @@
-"""Full-domain generalisation: every column is generalised to one level throughout, and the best way is found.
+"""Full-domain generalisation: each column is generalised to one level, and the best combination of levels is found.
 
 A *node* gives the level of each column. Rows in classes that are too small are suppressed, as long as they are no more
 than allowed. One step up merges classes, so a node above a good one is good and a node below a bad one is bad: looking
@@ -55,6 +55,10 @@ DENSE, LEAST_DENSE = 4, 1 << 17
 class FullDomain:
     """k-anonymity by the best of all ways to generalise whole columns, with a few rows suppressed.
 
+    Args:
+        k: How many rows every class must have at least.
+        criteria: What else each class must meet, for example `DistinctDiversity` or `Closeness`.
+
     >>> from lapwing.anonymity import Ranges
     >>> method = FullDomain(k=2, quasi_identifiers={"age": Ranges((10, 20))})
     >>> method.anonymise({"age": [41, 47, 42]}).to_dict()["age"]
@@ -77,7 +81,18 @@ class FullDomain:
         checked_names(self.quasi_identifiers)
 
     def anonymise(self, table: Any, *, drop: Sequence[str] = ()) -> GeneralisedTable:
-        """The table with labels in place of the quasi-identifiers; `drop` names columns that are left out."""
+        """Put labels in place of the quasi-identifiers.
+
+        Args:
+            table: Columns by name, rows as dicts, or a data frame.
+            drop: Names of columns to leave out, such as names of people.
+
+        Returns:
+            The published rows, which rows were suppressed, and what was lost.
+
+        Raises:
+            InvalidParameter: If no way of generalising meets the criteria, or if the columns do not fit.
+        """
         original = Original.of(table, list(self.quasi_identifiers), drop, self.k)
         ladders, codes = self._ladders(original)
         lattice = _Lattice(ladders, codes, self, sensitive_columns(original.columns, self.criteria))

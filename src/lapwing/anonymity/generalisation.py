@@ -19,9 +19,14 @@ SHOWN = 8
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GeneralisedTable:
-    """The rows that are published, in their original order: labels in place of the quasi-identifiers.
+    """The rows that are published, in their original order, with labels in place of the quasi-identifiers.
 
-    Columns that are no quasi-identifiers are untouched. k-anonymity says nothing about them.
+    Columns that are not quasi-identifiers are unchanged. k-anonymity says nothing about them.
+
+    Attributes:
+        columns: The published columns by name.
+        quasi_identifiers: The names of the columns that were generalised.
+        losses: How much was lost, by three measures.
 
     >>> from lapwing.anonymity import Mondrian
     >>> table = Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]})
@@ -49,14 +54,18 @@ class GeneralisedTable:
         return self.classes.smallest
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Lists by name."""
+        """The columns as lists by name."""
         return {
             name: values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in self.columns.items()
         }
 
     def to_pandas(self) -> Any:
-        """A data frame of pandas whose index says which rows of the original table these are."""
+        """A data frame of pandas. Its index says which rows of the original table these are.
+
+        Raises:
+            MissingExtra: If pandas is not installed.
+        """
         try:
             import pandas  # type: ignore[import-untyped]
         except ImportError as missing:

@@ -55,10 +55,28 @@ class Levels(ABC):
 
     @abstractmethod
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
-        """The levels over these kinds."""
+        """The levels over some values.
+
+        Args:
+            kinds: The different values of the column, sorted, None last.
+
+        Returns:
+            The group of each value at each level, and what the groups are called.
+        """
 
     def label(self, value: Any, level: int) -> str:
-        """What a value is called at a level."""
+        """What a value is called at a level.
+
+        Args:
+            value: A value of the column.
+            level: How far to generalise it: 0 leaves it as it is.
+
+        Returns:
+            The label of its group.
+
+        Raises:
+            InvalidParameter: If there is no such level.
+        """
         ladder = self.ladder([value])
         if not 0 <= level <= ladder.height:
             raise InvalidParameter("level", level, "there is no such level", f"Write 0 to {ladder.height}.")
@@ -67,7 +85,7 @@ class Levels(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Flat(Levels):
-    """A value or nothing: every value is right below "*".
+    """Two levels: a value, or "*".
 
     >>> from lapwing.anonymity import FullDomain
     >>> FullDomain(k=2, quasi_identifiers={"sex": Flat()}).anonymise({"sex": ["f", "m"]}).to_dict()["sex"]
@@ -81,7 +99,10 @@ class Flat(Levels):
 
 @dataclass(frozen=True, slots=True)
 class Digits(Levels):
-    """Postcodes and the like: the last character goes first. Whole numbers are filled up with zeros on the left.
+    """Postcodes and similar codes: each level hides one more character, from the right.
+
+    Args:
+        length: How many characters each code has. Whole numbers are filled up with zeros on the left.
 
     >>> from lapwing.anonymity import FullDomain
     >>> method = FullDomain(k=2, quasi_identifiers={"zip": Digits(5)})
@@ -112,7 +133,10 @@ class Digits(Levels):
 
 @dataclass(frozen=True, slots=True)
 class Ranges(Levels):
-    """Numbers in ranges of fixed widths, each a multiple of the one before, and "*" at last.
+    """Numbers in ranges of fixed widths, and at last "*".
+
+    Args:
+        widths: The width of the ranges at each level, each a multiple of the one before.
 
     >>> from lapwing.anonymity import FullDomain
     >>> FullDomain(k=2, quasi_identifiers={"age": Ranges((10, 20))}).anonymise({"age": [41, 47]}).to_dict()["age"]
@@ -132,7 +156,11 @@ class Ranges(Levels):
             raise InvalidParameter("widths", self.widths, why, "Write widths=(5, 10, 20), for example.")
 
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
-        """The numbers, one level for each width, and "*"; a range covers its width over that of the column."""
+        """The numbers, one level for each width, and "*". A range covers its width divided by that of the column.
+
+        Raises:
+            InvalidParameter: If the column holds dates or values that are not numbers.
+        """
         numbers = _numbers(kinds)
         if numbers and isinstance(numbers[0], date):
             raise InvalidParameter(
@@ -157,9 +185,11 @@ class Ranges(Levels):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taxonomy(Levels):
-    """A tree of words: nested, {"employed": ["Private", …], …}, or each word's parent, {"Private": "employed", …}.
+    """A tree of words. Values near the root stay as they are until their parent's level.
 
-    The root is "*" and need not be written. Values near the root stay as they are until their parent's level.
+    Args:
+        tree: Either nested, {"employed": ["Private", …], …}, or the parent of each word, {"Private": "employed", …}.
+            The root is "*" and need not be written.
 
     >>> from lapwing.anonymity import FullDomain
     >>> tree = Taxonomy({"employed": ["Private", "State"], "other": ["None"]})
@@ -182,7 +212,11 @@ class Taxonomy(Levels):
         return tuple(self._paths())
 
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
-        """The levels of the tree, counted from the root; a group covers its leaves over all leaves."""
+        """The levels of the tree, counted from the root. A group covers its leaves divided by all leaves.
+
+        Raises:
+            InvalidParameter: If a value is not in the tree.
+        """
         ways = self._paths()
         unknown = [kind for kind in kinds if kind is not None and kind not in ways]
         if unknown:

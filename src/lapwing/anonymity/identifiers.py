@@ -88,7 +88,15 @@ class Finding:
 
 
 def classify(table: Any, *, year: int | None = None) -> dict[str, Finding]:
-    """What every column seems to be, by its name and its contents; `year` is that of the data (this year).
+    """Guess which HIPAA identifier each column holds, by its name and its contents.
+
+    Args:
+        table: Columns by name, rows as dicts, or a data frame.
+        year: The year of the data, from which ages are computed. None: this year.
+
+    Returns:
+        For each column the kind of identifier (None for none), how sure the guess is, why, and what `remove` does with
+        it.
 
     >>> found = classify({"name": ["Ada Byron", "Alan Turing"], "age": [36, 41]})
     >>> sorted(found)
@@ -105,9 +113,19 @@ def remove(
     at_least: Number = 0.5,
     year: int | None = None,
 ) -> Columns:
-    """The table without the identifiers; what is less sure than `at_least` stays. `year` is that of the data.
+    """Remove or coarsen the identifiers, as the Safe Harbor rule asks.
 
-    `kinds` says what some columns are, whatever the guess: `{"ward": None}` keeps one, `{"x17": Kind.NAME}` drops one.
+    Args:
+        table: Columns by name, rows as dicts, or a data frame.
+        kinds: What some columns are, whatever the guess: `{"ward": None}` keeps one, `{"x17": Kind.NAME}` drops one.
+        at_least: How sure a guess must be, from 0 to 1; a column with a less sure guess stays as it is.
+        year: The year of the data, from which ages are computed. None: this year.
+
+    Returns:
+        The remaining columns by name.
+
+    Raises:
+        InvalidParameter: If `kinds` names a column that does not exist, or something that is not a kind.
 
     >>> list(remove({"email": ["ada@example.org", "alan@example.org"], "age": [36, 41]}))
     ['age']

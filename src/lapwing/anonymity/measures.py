@@ -41,7 +41,14 @@ class Diversity:
 
 
 def k_anonymity(table: Any, quasi_identifiers: Sequence[str]) -> int:
-    """The size of the smallest class; 0 for a table without rows.
+    """The k of k-anonymity: the size of the smallest class of rows that agree in all quasi-identifiers.
+
+    Args:
+        table: Columns by name, rows as dicts, a data frame, or what `Mondrian` and `FullDomain` give.
+        quasi_identifiers: Names of the columns an attacker may know.
+
+    Returns:
+        The largest k; 0 for a table without rows.
 
     >>> k_anonymity({"age": [40, 40, 50]}, ["age"])
     1
@@ -50,7 +57,16 @@ def k_anonymity(table: Any, quasi_identifiers: Sequence[str]) -> int:
 
 
 def l_diversity(table: Any, quasi_identifiers: Sequence[str], sensitive: str, *, factor: Number = 3) -> Diversity:
-    """The largest l of distinct, entropy and recursive (factor, l)-diversity.
+    """The l of l-diversity, in its three variants: distinct, entropy and recursive.
+
+    Args:
+        table: Columns by name, rows as dicts, a data frame, or what `Mondrian` and `FullDomain` give.
+        quasi_identifiers: Names of the columns an attacker may know.
+        sensitive: The name of the sensitive column.
+        factor: The c of recursive (c,l)-diversity.
+
+    Returns:
+        The largest l of each variant.
 
     >>> l_diversity({"age": [40, 40], "ill": ["yes", "no"]}, ["age"], "ill").distinct
     2
@@ -65,9 +81,16 @@ def l_diversity(table: Any, quasi_identifiers: Sequence[str], sensitive: str, *,
 
 
 def t_closeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str, ground: Ground | None = None) -> float:
-    """The smallest t for which the table is t-close.
+    """The t of t-closeness: how far the distribution in a class is from that of the table, at most.
 
-    Without a `ground`, numbers are taken to be ordered and other values to be equally far from one another.
+    Args:
+        table: Columns by name, rows as dicts, a data frame, or what `Mondrian` and `FullDomain` give.
+        quasi_identifiers: Names of the columns an attacker may know.
+        sensitive: The name of the sensitive column.
+        ground: How far two values are apart. None: numbers are `Ordered`, other values `Equal`.
+
+    Returns:
+        The smallest t, from 0 to 1.
 
     >>> t_closeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill")
     0.5
@@ -79,11 +102,21 @@ def t_closeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str, gr
 def nt_closeness(
     table: Any, quasi_identifiers: Sequence[str], sensitive: str, *, crowd: int, ground: Ground | None = None
 ) -> float:
-    """The smallest t for which the table is (crowd, t)-close; infinite if the table has fewer rows than that.
+    """The t of (n,t)-closeness: how far a class is from the nearest of the larger classes around it, at most.
 
-    The larger classes around a class are those that the table itself shows: the rows that agree with it in some of the
-    quasi-identifiers. Who made the table may know others, the boxes that Mondrian cut: so this may be larger than the t
-    it was made for.
+    The larger classes are those that the table itself shows: the rows that agree with a class in some of the
+    quasi-identifiers. The maker of the table may know others, such as the boxes that Mondrian cut. So this may be
+    larger than the t that the table was made for.
+
+    Args:
+        table: Columns by name, rows as dicts, a data frame, or what `Mondrian` and `FullDomain` give.
+        quasi_identifiers: Names of the columns an attacker may know, at most 12.
+        sensitive: The name of the sensitive column.
+        crowd: The n: how many rows a larger class must have at least.
+        ground: How far two values are apart. None: numbers are `Ordered`, other values `Equal`.
+
+    Returns:
+        The smallest t; infinite if the table has fewer than `crowd` rows.
 
     >>> nt_closeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill", crowd=2)
     0.5
@@ -95,7 +128,15 @@ def nt_closeness(
 
 
 def alpha_k_anonymity(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> tuple[float, int]:
-    """The largest share of a value in a class, and the size of the smallest class.
+    """The α and the k of (α,k)-anonymity.
+
+    Args:
+        table: Columns by name, rows as dicts, a data frame, or what `Mondrian` and `FullDomain` give.
+        quasi_identifiers: Names of the columns an attacker may know.
+        sensitive: The name of the sensitive column.
+
+    Returns:
+        The largest share of a value in a class, and the size of the smallest class.
 
     >>> alpha_k_anonymity({"sex": ["f", "f", "m"], "ill": ["yes", "no", "no"]}, ["sex"], "ill")
     (1.0, 1)
@@ -105,7 +146,15 @@ def alpha_k_anonymity(table: Any, quasi_identifiers: Sequence[str], sensitive: s
 
 
 def beta_likeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> float:
-    """The smallest β of basic β-likeness: by which part of its share in the table a value gains most in a class.
+    """The β of basic β-likeness: the largest relative gain of a value's share in a class over its share in the table.
+
+    Args:
+        table: Columns by name, rows as dicts, a data frame, or what `Mondrian` and `FullDomain` give.
+        quasi_identifiers: Names of the columns an attacker may know.
+        sensitive: The name of the sensitive column.
+
+    Returns:
+        The smallest β: 1 if some share doubles.
 
     >>> beta_likeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill")
     1.0

@@ -44,7 +44,11 @@ Codes = NDArray[np.int32]
 class Mondrian:
     """k-anonymity by cutting the table into boxes, each of which gets labels of its own.
 
-    Without a hierarchy numbers and dates become ranges (`Numbers`) and other values sets (`Sets`).
+    Args:
+        k: How many rows every class must have at least.
+        quasi_identifiers: Names of the columns an attacker may know, or a dict from names to hierarchies. Without a
+            hierarchy (None) numbers and dates become ranges (`Numbers`) and other values sets (`Sets`).
+        criteria: What else each class must meet, for example `DistinctDiversity` or `Closeness`.
 
     >>> Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]}).to_dict()["age"]
     ['41–47', '41–47', '71–78', '71–78']
@@ -66,7 +70,18 @@ class Mondrian:
             raise InvalidParameter("criteria", "CrowdCloseness", why, "Write strict=True, or Closeness instead.")
 
     def anonymise(self, table: Any, *, drop: Sequence[str] = ()) -> GeneralisedTable:
-        """The table with labels in place of the quasi-identifiers; `drop` names columns that are left out."""
+        """Put labels in place of the quasi-identifiers.
+
+        Args:
+            table: Columns by name, rows as dicts, or a data frame.
+            drop: Names of columns to leave out, such as names of people.
+
+        Returns:
+            The published rows and what was lost. No row is suppressed.
+
+        Raises:
+            InvalidParameter: If not even the whole table meets the criteria, or if the columns do not fit.
+        """
         original = Original.of(table, list(self.quasi_identifiers), drop, self.k)
         axes, codes = self._axes(original)
         sensitive = sensitive_columns(original.columns, self.criteria)

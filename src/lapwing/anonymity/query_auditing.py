@@ -1,4 +1,4 @@
-"""Query auditing: answer the next question only if nobody's value follows from it and what was answered before.
+"""Query auditing: answer a question only if nobody's value follows from the answer and the earlier ones.
 
 Sums are audited exactly by linear algebra (Chin and Özsoyoğlu 1982), maxima by their extreme members (Chin 1986;
 Kleinberg, Papadimitriou and Raghavan 2003); mixed, or for values that are known to be 0 or 1, it is hard (the latter:
@@ -145,10 +145,13 @@ def _extremes(groups: Sequence[Group], answers: Sequence[Any]) -> list[tuple[lis
 
 
 class SumAuditor:
-    """Answers sums online and refuses those that would give a value away; exact for arbitrary numbers.
+    """Answers sums and refuses those that would give a value away. It is exact for arbitrary numbers.
 
     It decides without looking at the values, so its refusals say nothing. It does not know that values are bounded: of
     ages, a sum of 0 gives all of them away, and is answered.
+
+    Args:
+        values: The secret number of each person.
 
     >>> auditor = SumAuditor([2, 3, 4])
     >>> auditor.ask([0, 1]), auditor.ask([1, 2])
@@ -162,12 +165,26 @@ class SumAuditor:
         self._system = LinearAnswers(len(self._values))
 
     def allows(self, who: Iterable[int]) -> bool:
-        """Whether the sum over the group may be told."""
+        """Whether the sum over a group may be told.
+
+        Args:
+            who: The people of the group, by their numbers from 0.
+
+        Returns:
+            False if somebody's value would follow from it and the earlier answers.
+        """
         row = self._system.reduced(who)
         return row is None or not self._system.would_determine(row)
 
     def ask(self, who: Iterable[int]) -> Any | Refused:
-        """The sum over the group, or a refusal."""
+        """The sum over a group.
+
+        Args:
+            who: The people of the group, by their numbers from 0.
+
+        Returns:
+            The exact sum, or a refusal.
+        """
         group = group_of(who, len(self._values))
         row = self._system.reduced(group)
         if row is not None:
@@ -178,11 +195,14 @@ class SumAuditor:
 
 
 class MaxAuditor:
-    """Answers maxima online and refuses those that would give a value away; values are any numbers and may be equal.
+    """Answers maxima and refuses those that would give a value away. Values are any numbers and may be equal.
 
-    The simulatable auditor refuses if any answer that fits the earlier ones would give a value away. Only the earlier
-    answers, and one number in each gap between and beyond them, need be tried (Kenthapadi et al. 2005, section 3). The
-    other one looks at the true answer first, refuses less, and says by its refusals what it hides.
+    Args:
+        values: The secret number of each person.
+        simulatable: Whether to refuse if any answer that fits the earlier ones would give a value away. Then refusals
+            say nothing. Only the earlier answers, and one number in each gap between and beyond them, need be tried
+            (Kenthapadi et al. 2005, section 3). Otherwise the auditor looks at the true answer first. It refuses less,
+            but its refusals say what it hides.
 
     >>> auditor = MaxAuditor([7, 8, 9], simulatable=False)
     >>> auditor.ask([0, 1, 2]), auditor.ask([1, 2]), auditor.ask([0, 2])
@@ -198,7 +218,14 @@ class MaxAuditor:
         self._most: dict[int, Any] = {}  # what nobody's value exceeds, as far as it is known
 
     def ask(self, who: Iterable[int]) -> Any | Refused:
-        """The maximum over the group, or a refusal."""
+        """The maximum over a group.
+
+        Args:
+            who: The people of the group, by their numbers from 0.
+
+        Returns:
+            The exact maximum, or a refusal.
+        """
         group = group_of(who, len(self._values))
         answer = max(self._values[person] for person in group)
         touched = [(members, maximum) for members, maximum in self._answered if members & group]
@@ -226,10 +253,16 @@ def _between(answers: Sequence[Any]) -> list[Any]:
 
 
 class ExhaustiveAuditor:
-    """Answers sums or maxima of values from a small known domain; decides by trying every table that fits.
+    """Answers sums or maxima of values from a small known domain. It decides by trying every table that fits.
 
-    Exact whatever is asked, and slow: domain^people tables. With `simulatable=False` it looks at the true answer
-    first, and says by its refusals what it hides.
+    It is exact whatever is asked, and slow: there are domain^people tables.
+
+    Args:
+        values: The secret number of each person.
+        domain: All numbers that a value may be, which everybody knows.
+        statistic: "sum" or "max".
+        simulatable: Whether to refuse if any answer that is still possible would give a value away. Otherwise the
+            auditor looks at the true answer first, and its refusals say what it hides.
 
     >>> auditor = ExhaustiveAuditor([0, 1, 1], domain=(0, 1), simulatable=False)
     >>> auditor.ask([0, 1]), str(auditor.ask([1, 2]))  # one of two; and then two who are equal
@@ -254,7 +287,14 @@ class ExhaustiveAuditor:
         self._tables = np.array(domain, np.int64)[every]
 
     def ask(self, who: Iterable[int]) -> int | Refused:
-        """The statistic over the group, or a refusal."""
+        """The statistic over a group.
+
+        Args:
+            who: The people of the group, by their numbers from 0.
+
+        Returns:
+            The exact answer, or a refusal.
+        """
         group = sorted(group_of(who, len(self._values)))
         answer = int(self._statistic(self._values[group]))
         answers = self._statistic(self._tables[:, group], axis=1)

@@ -34,7 +34,10 @@ Members = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A question that was not answered. That, too, says something: see the attack on denials.
+    """A question that was not answered. A refusal also tells something: see the attack on denials.
+
+    Attributes:
+        why: The reason, which does not tell how large the group is.
 
     >>> print(Refused("the group is too small"))
     refused: the group is too small
@@ -67,7 +70,14 @@ class Formula:
 
 
 def where(given: Mapping[str, Any] | None = None, /, **attributes: Any) -> Formula:
-    """People who have all these attributes; several values in a set, a list or a range mean any of them.
+    """A group of people: those who have all these attributes. Groups are joined with &, | and ~.
+
+    Args:
+        given: Attributes as a dict, for columns whose names are no keywords.
+        attributes: A value for each column; a set, a list or a range means any of its values.
+
+    Returns:
+        A description of the group; everybody if no attribute is given.
 
     >>> where(sex="f", age=range(30, 40)) | ~where(city="Ulm")
     ((sex is f and age in range(30, 40)) or not city is Ulm)
@@ -102,9 +112,12 @@ def _plain(values: Column) -> Any:
 class RestrictedQueries:
     """Counts, sums and means over groups of the people in a table, under rules about the groups.
 
-    `smallest` is the a of set-size control (1 only refuses the empty group and, by the same rule, everybody);
-    `largest_overlap` the r of overlap control. Overlap control remembers every group that was answered; asking again
-    about the very same group adds nothing and stays allowed.
+    Args:
+        table: Columns by name, rows as dicts, or a data frame; one row per person.
+        smallest: The a of set-size control: groups of fewer than a or more than n − a people are refused. With 1 only
+            nobody and everybody are refused; 0 refuses nothing.
+        largest_overlap: The r of overlap control: a group is refused if it shares more than r people with one that was
+            answered. Asking again about the very same group is allowed. None switches it off.
 
     >>> from lapwing.anonymity import where
     >>> ask = RestrictedQueries({"sex": ["f"] * 30 + ["m"] * 70, "smokes": [1, 0] * 50}, smallest=10)
@@ -124,17 +137,40 @@ class RestrictedQueries:
         self._answered: list[Members] = []
 
     def count(self, group: Formula) -> int | Refused:
-        """How many people belong to the group."""
+        """How many people belong to the group.
+
+        Args:
+            group: Who is meant: `where(sex="f")`, for example.
+
+        Returns:
+            The exact number, or a refusal.
+        """
         members = self.members(group)
         return self._refusal(members) or int(members.sum())
 
     def sum(self, column: str, group: Formula) -> Any | Refused:
-        """The total of a column over the group: exact for whole numbers and fractions."""
+        """The total of a column over the group.
+
+        Args:
+            column: The name of a column of numbers.
+            group: Who is meant: `where(sex="f")`, for example.
+
+        Returns:
+            The total, exact for whole numbers and fractions, or a refusal.
+        """
         members = self.members(group)
         return self._refusal(members) or self._total(column, members)
 
     def mean(self, column: str, group: Formula) -> Any | Refused:
-        """The mean of a column over the group; a `Fraction` for whole numbers and fractions."""
+        """The mean of a column over the group.
+
+        Args:
+            column: The name of a column of numbers.
+            group: Who is meant: `where(sex="f")`, for example.
+
+        Returns:
+            The mean, a `Fraction` for whole numbers and fractions, or a refusal.
+        """
         members = self.members(group)
         if not members.any():
             return Refused("nobody belongs to the group")
@@ -144,7 +180,14 @@ class RestrictedQueries:
         return total / size if isinstance(total, float) else Fraction(total) / size
 
     def members(self, group: Formula) -> Members:
-        """Who belongs to the group; for the owner of the table."""
+        """Who belongs to the group. This is for the owner of the table.
+
+        Args:
+            group: Who is meant: `where(sex="f")`, for example.
+
+        Returns:
+            True or False for each row.
+        """
         hint = "Write where(sex='f'), for example, or where() for everybody."
         checks.of_kind(Formula, "must describe a group", hint, group=group)
         return group.members(self._columns)

@@ -3,8 +3,8 @@
 *To the nearest*: the same count always gives the same answer, at most half a base away. *At random* (Fellegi 1975,
 Controlled random rounding): up with probability remainder/base, so that the answer is right on average.
 
-What it protects: a single published count. What it does not: somebody who may choose the sets finds the place where the
-answer flips, and there one person decides; and what is right on average is found by asking often.
+It protects a single published count. It does not protect against somebody who may choose the groups: they find the
+place where the answer flips, and there one person decides. And what is right on average is found by asking often.
 
 >>> Rounding(base=5).release(12)
 10
@@ -23,7 +23,11 @@ from lapwing.noise import SYSTEM, Entropy, bernoulli
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounding:
-    """Multiples of a base: the nearest (halves go up), or one of the two around at random.
+    """Rounds counts to multiples of a base.
+
+    Args:
+        base: The base, at least 2.
+        at_random: Whether to round up or down at random, right on average. Otherwise to the nearest; halves go up.
 
     >>> Rounding(base=5).release(13)
     15
@@ -37,14 +41,31 @@ class Rounding:
         checks.true_or_false(at_random=self.at_random)
 
     def release(self, count: int, entropy: Entropy = SYSTEM) -> int:
-        """The rounded count."""
+        """The rounded count.
+
+        Args:
+            count: The true count.
+            entropy: Where the random bits come from, if rounding is at random.
+
+        Returns:
+            A multiple of the base.
+        """
         if not self.at_random:
             return (2 * count + self.base) // (2 * self.base) * self.base
         down, rest = divmod(count, self.base)
         return (down + bernoulli(Fraction(rest, self.base), entropy=entropy)) * self.base
 
     def mean_of(self, count: int, times: int, entropy: Entropy = SYSTEM) -> float:
-        """The mean of so many answers to the same question."""
+        """The mean of many answers to the same question.
+
+        Args:
+            count: The true count.
+            times: How often the question is asked.
+            entropy: Where the random bits come from, if rounding is at random.
+
+        Returns:
+            The mean. At random, it comes near the true count.
+        """
         if not self.at_random:
             return float(self.release(count))
         down, rest = divmod(count, self.base)

@@ -68,13 +68,21 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecureSum:
-    """Who takes part and which cells are added up; all of it is public.
-
-    With `epsilon`, `sensitivity` says by how much one person changes each cell at most, and `cells_per_person` in how
-    many cells a person may be at once; companies clamp what goes beyond.
+    """The secure sum of a study: who takes part and which cells are added up. All of it is public.
 
     Privacy: with `epsilon`, the totals are epsilon-private for one person more or less (add_remove), towards everybody
     but all servers together. Each of the cells a person is in has noise for epsilon/cells_per_person, by every server.
+
+    Args:
+        cells: The names of the numbers to add up.
+        companies: The names of those who contribute, at least three.
+        servers: How many servers add up shares, at least two.
+        largest: The largest absolute value of one number of a company.
+        prime: The size of the field. All totals and their noise must fit into half of it.
+        epsilon: The ε of the totals, for noise that every server adds. None adds no noise: the totals are exact.
+        sensitivity: By how much one person changes each cell at most; required with `epsilon`. Companies clamp what
+            goes beyond.
+        cells_per_person: In how many cells one person may be at once.
 
     >>> protocol = SecureSum(cells=["women", "men"], companies=["A", "B", "C"])
     >>> own = {"women": 3, "men": 4}
@@ -139,7 +147,18 @@ class SecureSum:
         return self.servers * math.ceil(NOISE_SCALES * max(self._scale(cell) for cell in self.cells))
 
     def split(self, table: Table, entropy: Entropy = SYSTEM) -> list[list[int]]:
-        """A company's part: for each server, a random-looking number for each cell."""
+        """A company's part: cut its numbers into shares.
+
+        Args:
+            table: The number of the company for each cell.
+            entropy: Where the random masks come from.
+
+        Returns:
+            For each server a list with a random-looking number for each cell.
+
+        Raises:
+            InvalidParameter: If the table has not exactly the cells of the study, or if a number is too large.
+        """
         if set(table) != set(self.cells):
             why, hint = "must have exactly the cells of the study", f"Its cells are {', '.join(self.cells)}."
             raise InvalidParameter("table", sorted(table), why, hint)
@@ -147,9 +166,19 @@ class SecureSum:
         return [[cell[server].value for cell in shares] for server in range(self.servers)]
 
     def add_up(self, received: Mapping[str, Sequence[int]], entropy: Entropy = SYSTEM) -> list[int]:
-        """A server's part: the sum of what came from all companies, for each cell; a share of the total.
+        """A server's part: add up the shares of all companies, and noise if there is an epsilon.
 
         Nothing is added up unless every company is there: sums over different companies are a differencing attack.
+
+        Args:
+            received: What each company sent to this server.
+            entropy: Where the noise comes from.
+
+        Returns:
+            For each cell a share of the total.
+
+        Raises:
+            ProtocolFailed: If a company is missing or sent something else than numbers of the field.
         """
         missing = [company for company in self.companies if company not in received]
         if missing:
@@ -169,7 +198,17 @@ class SecureSum:
             raise ProtocolFailed(sender, "sent something that is not a number of the field")
 
     def reveal(self, sums: Mapping[int, Sequence[int]]) -> dict[str, int]:
-        """The analyst's part: the totals, from the sums of enough servers by their number (from 1)."""
+        """The analyst's part: put the sums of the servers together.
+
+        Args:
+            sums: The sums of enough servers, by the number of the server from 1.
+
+        Returns:
+            The total of each cell.
+
+        Raises:
+            ProtocolFailed: If too few servers sent their sums, or one sent something else than numbers of the field.
+        """
         if len(sums) < self.sharing.needed:
             raise ProtocolFailed("servers", f"{len(sums)} sent their sums, {self.sharing.needed} are needed")
         for server, values in sums.items():
@@ -181,7 +220,15 @@ class SecureSum:
         }
 
     def run(self, tables: Mapping[str, Table], entropy: Entropy = SYSTEM) -> Outcome:
-        """All parts, one after another, in this process; `parties.run_apart` does it in separate ones."""
+        """All parts, one after another, in this process. `parties.run_apart` runs them in separate ones.
+
+        Args:
+            tables: The table of each company.
+            entropy: Where masks and noise come from.
+
+        Returns:
+            The totals, and what each party saw.
+        """
         sent = {company: self.split(table, entropy) for company, table in tables.items()}
         seen: dict[str, dict[str, Sequence[int]]] = {}
         sums: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Secrets cut into shares: numbers are added up although nobody sees a single one of them.
+"""Secret sharing: numbers are added up although nobody sees a single one of them.
 
 Two schemes over the whole numbers modulo a prime p. *Additive* sharing (all shares are needed): n − 1 shares are
 uniform, the last one makes up the sum. *Shamir's* (1979; any t of n shares suffice): share i is the value at i of a
@@ -91,7 +91,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing(ABC):
-    """What the schemes have in common: the field, the parties, and the largest secret."""
+    """What the schemes have in common: the field, the parties, and the largest secret.
+
+    Args:
+        parties: How many parties get a share of each secret, at least 2.
+        prime: The size of the field. Sums of secrets must stay below half of it.
+    """
 
     parties: int
     prime: int = MERSENNE_61
@@ -121,7 +126,18 @@ class Sharing(ABC):
     def _join(self, shares: Sequence[Share]) -> int: ...
 
     def share(self, secret: int, entropy: Entropy = SYSTEM) -> tuple[Share, ...]:
-        """One share for every party."""
+        """Cut a secret into shares.
+
+        Args:
+            secret: A whole number of at most `largest` in size.
+            entropy: Where the random shares come from.
+
+        Returns:
+            One share for every party.
+
+        Raises:
+            InvalidParameter: If the secret is not a whole number, or too large. The message does not show it.
+        """
         if isinstance(secret, bool) or not isinstance(secret, int) or abs(secret) > self.largest:
             why = f"must be a whole number between −{self.largest} and {self.largest}"
             raise InvalidParameter("secret", "<withheld>", why, "Scale or round it, or raise largest.")
@@ -133,12 +149,30 @@ class Sharing(ABC):
         Privacy: the sum with it is epsilon-private if one person changes it by at most `sensitivity`, towards everybody
         but the party who drew the noise. If several parties each add their own, it stays so towards all but one of
         them together. The field wraps around: that is computed from the private sum, so it costs no privacy.
+
+        Args:
+            epsilon: The ε of the sum.
+            sensitivity: By how much one person changes the sum at most.
+            entropy: Where the noise comes from.
+
+        Returns:
+            One share for every party.
         """
         scale = Fraction(checks.whole(sensitivity=sensitivity)) / checks.positive(epsilon=epsilon)
         return self._shares(discrete_laplace(scale, entropy=entropy), math.ceil(NOISE_SCALES * scale), entropy)
 
     def reconstruct(self, shares: Iterable[Share]) -> int:
-        """The secret, from enough shares; more than enough must agree with one another."""
+        """The secret, from enough shares.
+
+        Args:
+            shares: Shares of different parties. If there are more than enough, they must agree with one another.
+
+        Returns:
+            The secret.
+
+        Raises:
+            InvalidParameter: If there are too few shares, two of one party, or shares that contradict one another.
+        """
         held = sorted(shares, key=lambda share: share.party)
         if any(share.scheme != self for share in held):
             raise InvalidParameter("shares", held, "are of another field or scheme", f"Join them with {self!r}.")
@@ -157,7 +191,7 @@ class Sharing(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdditiveSharing(Sharing):
-    """Uniform masks, and the secret less the masks: all shares are needed.
+    """Additive sharing: uniform masks, and the secret less the masks. All shares are needed.
 
     >>> scheme = AdditiveSharing(parties=2)
     >>> mask, masked = scheme.share(78_954)
@@ -179,9 +213,12 @@ class AdditiveSharing(Sharing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShamirSharing(Sharing):
-    """Points of a random polynomial: any `threshold` shares give the secret, fewer give nothing.
+    """Shamir's secret sharing: shares are points of a random polynomial.
 
     Source: Shamir 1979, How to share a secret.
+
+    Args:
+        threshold: How many shares give the secret, at least 2. Fewer give nothing.
 
     >>> scheme = ShamirSharing(parties=5, threshold=3)
     >>> shares = scheme.share(7)
@@ -207,10 +244,21 @@ class ShamirSharing(Sharing):
             yield self._value((element, *slopes), point)
 
     def share_at(self, point: int, secret: int, slopes: Sequence[int]) -> Share:
-        """The share at one point of the polynomial with these other coefficients, for people who never meet.
+        """The share at one point of a given polynomial, for people who never meet.
 
         All who derive the same secret and slopes from what they share, and draw points at random from a large field,
         hold shares of one polynomial. The slopes must look uniform to whoever collects shares.
+
+        Args:
+            point: Where to take the polynomial, from 1 to the number of parties.
+            secret: Its value at 0.
+            slopes: Its other coefficients: `threshold − 1` numbers from 0 to p − 1.
+
+        Returns:
+            The share of the party with this number.
+
+        Raises:
+            InvalidParameter: If the slopes or the secret do not fit. The message does not show them.
         """
         if len(slopes) != self.threshold - 1 or not all(0 <= slope < self.prime for slope in slopes):
             why = f"must be {self.threshold - 1} numbers from 0 to p − 1"

@@ -1,4 +1,4 @@
-"""Cell suppression: small counts of a table are not printed, and others with them so that the totals do not tell.
+"""Cell suppression: small counts of a table are hidden, and further cells so that the totals do not reveal them.
 
 A table of counts by row and column is printed with its totals. *Primary* suppression hides counts from 1 to one below
 the threshold (zeros stay: they are nobody's). Alone it hides nothing: a total less the other cells of the row is the
@@ -51,14 +51,18 @@ class Printed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellSuppression:
-    """Counts from 1 to threshold − 1 are hidden; with `complementary`, others too until the totals do not tell them.
+    """Hides small counts of a table, and further cells so that the totals do not tell them.
 
-    Complementary cells are the other three corners of a rectangle, the cheapest one (fewest people hidden) that leaves
-    the small cell an interval of `threshold` values at least: the hypercube method (Repsilber 1994). Raising one corner
-    and its opposite by as much as the two others are lowered keeps all totals, which proves the width.
+    Args:
+        threshold: Counts from 1 to one below it are hidden.
+        complementary: Whether to hide further cells too: the other three corners of a rectangle, the cheapest one
+            (fewest people hidden) that leaves the small cell an interval of at least `threshold` values. This is the
+            hypercube method (Repsilber 1994). Raising one corner and its opposite by as much as the two others are
+            lowered keeps all totals, which proves the width.
 
-    >>> CellSuppression(threshold=5).threshold
-    5
+    >>> counts = {"North": {"flu": 40, "HIV": 2}, "South": {"flu": 31, "HIV": 9}}
+    >>> CellSuppression(threshold=5, complementary=False).publish(counts).hidden
+    [('North', 'HIV')]
     """
 
     threshold: int = 5
@@ -69,7 +73,17 @@ class CellSuppression:
         checks.true_or_false(complementary=self.complementary)
 
     def publish(self, counts: Counts) -> Printed:
-        """The table as it is printed."""
+        """The table as it is printed.
+
+        Args:
+            counts: Counts by row and column; every row has the same columns.
+
+        Returns:
+            The cells, None for those that are hidden, and all totals.
+
+        Raises:
+            InvalidParameter: If a small cell cannot be hidden, or if the counts are not a table of whole numbers.
+        """
         cells, rows, columns = _flat(counts)
         small = [cell for cell, count in cells.items() if 0 < count < self.threshold]
         hidden = set(small)

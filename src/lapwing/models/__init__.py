@@ -1,4 +1,4 @@
-"""scikit-learn estimators that pay for what they learn: the same contract, public bounds, a stated loss.
+"""scikit-learn estimators with differential privacy: the same contract, public bounds, a stated loss.
 
 >>> from lapwing.models import StandardScaler
 >>> scaler = StandardScaler(epsilon=1, bounds=(0, 120)).fit([[34.0], [51.0], [29.0]])

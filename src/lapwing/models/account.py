@@ -1,4 +1,4 @@
-"""Where the fits of a model are paid for: a ledger, a data set in it, and who asks."""
+"""Where the fits of a model are paid for: a ledger, a data set in it, and the analyst who pays."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ class Account(metaclass=Helpful):
     """A data set of a ledger that has an allowance. Every fit is charged to it before a row is read.
 
     Copies are the same account: `sklearn.clone`, cross validation and processes of a pool all spend the one allowance.
+
+    Args:
+        ledger: The ledger, or its path or URL. It must exist already.
+        dataset: The name of the data set in the ledger, which must have an allowance.
+        analyst: Who pays, if analysts have allowances of their own. The default charges nobody in particular.
+        unit: Whom one row is about, as the ledger calls it: "person", "patient" and so on.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -45,11 +51,18 @@ class Account(metaclass=Helpful):
         return self
 
     def charge(self, loss: Loss) -> None:
-        """Spend it durably, or raise `BudgetExceeded`."""
+        """Spend it durably.
+
+        Args:
+            loss: What to spend, for the unit of this account.
+
+        Raises:
+            BudgetExceeded: If the allowance does not cover it. Nothing was spent.
+        """
         self._opened.charge(self.dataset, loss, analyst=self.analyst)
 
     def remaining(self) -> Loss:
-        """What is left."""
+        """What the allowance has left."""
         return self._opened.remaining(self.dataset, analyst=self.analyst)
 
 

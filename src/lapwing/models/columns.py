@@ -1,4 +1,4 @@
-"""From whatever holds a table to numbers within public bounds. No value of a record raises, warns or changes a shape.
+"""Reads tables of any kind as numbers within public bounds. No value of a record raises, warns or changes a shape.
 
 A feature that is no finite number (None, NaN, an infinity, text) counts as the middle of its bounds. A row whose target
 is no finite number within reach, or none of the public classes, is left out. Both rules look at one row alone.

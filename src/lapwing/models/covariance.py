@@ -54,14 +54,21 @@ class Recipe:
 
 
 class Covariance(PrivateEstimator[Recipe]):
-    """The mean of each column and the covariance of each two, `covariance_` being symmetric and positive semi-definite.
-
-    With `assume_centered` products are taken around 0 in the units of the data, and no mean is released.
+    """The mean of each column and the covariance of each two columns.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: rows far from the others are shrunk to a private radius, which makes variances of columns with heavy tails
     too small. What noise drowns is estimated in common: variances shrink to one value, correlations to one value.
     Proof: covariance.md
+
+    Args:
+        assume_centered: Whether to take products around 0, in the units of the data. Then no mean is released, and all
+            is spent on the products.
+
+    Attributes:
+        mean_: The mean of each column; with `assume_centered` 0, or the bound that is nearest to 0.
+        covariance_: The covariance matrix, symmetric and positive semi-definite.
+        correlation_: The correlation matrix.
 
     >>> rows = [[low, low + high] for low in range(10) for high in range(10)] * 20
     >>> covariance = Covariance(epsilon=10, bounds=(0, 20)).fit(rows)

@@ -1,4 +1,4 @@
-"""Noise for vectors of which one row changes every coordinate a little: uniform in a cube of random size.
+"""Noise for vectors in which one row changes every coordinate a little: uniform in a cube of random size.
 
 Where a row lies anywhere in a box, Laplace noise has to pay for its l1 size. The K-norm mechanism of Hardt and Talwar
 (2010) for the cube pays for the largest coordinate, and its variance is a sixth of that of Laplace noise in many

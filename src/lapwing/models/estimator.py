@@ -1,9 +1,9 @@
-"""What every private estimator does the same: check public parameters, pay, and only then read a row.
+"""What all private estimators do in the same way: check public parameters, charge the account, and only then read rows.
 
     public parameters → recipe (all noise decided) → charge (durable) → rows within bounds → model
 
-Privacy: the relation is add_remove and the unit one row of X (and y): who owns several rows is protected as one row.
-The recipe may depend on the number and the names of the columns, never on a value or the number of rows.
+Privacy: the relation is add_remove and the unit is one row of X (and y). A person with several rows is protected for
+one row only. The recipe may depend on the number and the names of the columns, never on a value or the number of rows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,23 @@ class RatedRecipe(Recipe, Protocol):
 
 
 class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: ignore[misc]
-    """The contract. Subclasses give a constructor that stores its arguments, `_recipe` and `_learn`."""
+    """The contract of all private estimators.
+
+    Subclasses give a constructor that stores its arguments, `_recipe` and `_learn`.
+
+    Args:
+        epsilon: What a fit may spend, as ε. Without `delta` the fit has pure differential privacy. None if `rho` is
+            given.
+        delta: The δ of (ε, δ)-differential privacy. With it the noise is Gaussian, which is often smaller for many
+            columns. None for pure differential privacy.
+        rho: What a fit may spend, as ρ of zero-concentrated differential privacy. Write `epsilon=None` with it, and no
+            delta.
+        bounds: Public lower and upper bounds of the columns: one pair for all, a pair for each, or a dict of pairs by
+            name. They are required. Values outside are clamped; values that are no finite number become the middle.
+        account: The `Account` that each fit is charged to before a row is read. None charges nobody: you keep count.
+        random_state: None for a private fit. A whole number makes fits repeatable for experiments; such fits are not
+            private.
+    """
 
     epsilon: Any
     bounds: Any
@@ -75,9 +91,21 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         """Read the rows: `X` in doubles (NaN where there is no number), `y` as `_target` gives it."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Pay for the fit, then learn from the rows. A crash after the charge burns the budget, it never leaks it.
+        """Pay for the fit, then learn from the rows. A crash after the charge loses the budget, but never leaks a row.
 
-        A fit that is refused leaves the model that an earlier one paid for as it was; after a crash there is none.
+        A fit that is refused leaves an earlier model as it was; after a crash there is no model.
+
+        Args:
+            X: The rows: a data frame, an array or a list of lists. Each row counts as one person.
+            y: What to predict, one entry for each row. Estimators without a target ignore it.
+
+        Returns:
+            The estimator itself, fitted. `privacy_loss_` is what the fit cost.
+
+        Raises:
+            MissingBounds: If a column has no public bounds.
+            InvalidParameter: If a public parameter does not fit. Nothing was spent.
+            BudgetExceeded: If the account does not cover the fit. Nothing was spent.
         """
         earlier = dict(vars(self))
         try:
@@ -103,7 +131,15 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
     def quote(self, columns: int | Sequence[str] | None = None) -> FitQuote:
         """What a fit would cost and how noisy each released number would be. Nothing is spent or read.
 
-        `columns` is how many there are, or their names; it may be left out after a fit, or if `bounds` tells.
+        Args:
+            columns: How many columns there are, or their names. Leave it out after a fit, or if `bounds` has a pair for
+                each.
+
+        Returns:
+            The price, line by line, and what the account would have left.
+
+        Raises:
+            InvalidParameter: If the number of columns is not known, or if a parameter does not fit.
         """
         if columns is None:
             columns = self._names() or getattr(self, "n_features_in_", None) or _columns_of(self.bounds)
@@ -164,7 +200,12 @@ def least_noise(estimator: PrivateEstimator[Any], make: Callable[[Spending], Cho
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator[R]):  # type: ignore[misc]
-    """Predicts a number within `target_bounds`."""
+    """Predicts a number within `target_bounds`.
+
+    Args:
+        target_bounds: Public lower and upper bound of the target, as a pair. They are required. Targets outside are
+            clamped; rows whose target is no finite number are left out.
+    """
 
     target_bounds: Any
 
@@ -178,12 +219,26 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator[R]):  # type: ignore[mis
         return Box.of(self.target_bounds, 1, name="target_bounds")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² on these rows: not private, for it reads them without noise."""
+        """R² on these rows. It is not private, because it reads them without noise; a `NotPrivateWarning` says so.
+
+        Args:
+            X: The rows to predict.
+            y: The true targets.
+            sample_weight: How much each row counts. None: all the same.
+
+        Returns:
+            1 for a perfect prediction, 0 for one as good as the mean of `y`.
+        """
         return _unpriced(self, super().score(X, y, sample_weight))
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator[R]):  # type: ignore[misc]
-    """Predicts one of the public `classes`."""
+    """Predicts one of the public `classes`.
+
+    Args:
+        classes: All labels that the target may have, as a public list. They are required, because a rare class could
+            reveal a person. Rows with another label are left out.
+    """
 
     classes: Any
 
@@ -195,7 +250,16 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator[R]):  # type: ignore[m
         return places(y, self.classes_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of these rows that is predicted rightly: not private, for it reads them without noise."""
+        """The share of these rows that is predicted rightly. It is not private, because it reads them without noise.
+
+        Args:
+            X: The rows to predict.
+            y: The true labels.
+            sample_weight: How much each row counts. None: all the same.
+
+        Returns:
+            A number from 0 to 1. A `NotPrivateWarning` says that it is not protected.
+        """
         return _unpriced(self, super().score(X, y, sample_weight))
 
 

@@ -1,4 +1,4 @@
-"""Which columns to keep is learnt from the rows too: here the choice is paid for."""
+"""Private feature selection: the choice of columns depends on the rows, so it is paid for."""
 
 from __future__ import annotations
 
@@ -88,10 +88,9 @@ class _Recipe:
 class SelectFeatures(PrivateTransformer[_Recipe]):
     """Keeps the `k` columns that vary most with the target, one private choice after another.
 
-    For a number within `target_bounds` the score of a column is the size of its covariance with the target, times the
-    number of rows; for one of the public `classes` it is the sum over classes of (rows of the class) · |mean in the
-    class − mean of all|. Both measure a column in half widths of its bounds: so much of it survives the noise of
-    a model that knows the same bounds. If both are given, the classes count.
+    For a number the score of a column is the size of its covariance with the target, times the number of rows. For
+    classes it is the sum over classes of (rows of the class) · |mean in the class − mean of all|. Both measure a column
+    in half widths of its bounds: so much of it survives the noise of a model that knows the same bounds.
 
     After the choice a model must know the bounds of just the columns kept. With `set_output(transform="pandas")` they
     keep their names, and the model can look its bounds up in a dict of all columns.
@@ -99,6 +98,16 @@ class SelectFeatures(PrivateTransformer[_Recipe]):
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row of X and y.
     Accuracy: a column is missed if its score is not above the others' by about 2·(k + 1)·ln(columns) / epsilon rows.
     Proof: feature_selection.md
+
+    Args:
+        k: How many columns to keep. The budget is divided between the choices.
+        target_bounds: Public lower and upper bound of a target that is a number. Rows without a number are left out.
+        classes: Public labels of a target that is a class. Rows with another label are left out. Either this or
+            `target_bounds` is required; if both are given, the classes count.
+
+    Attributes:
+        chosen_: The places of the columns kept, in the order of the choices.
+        support_: Whether each column is kept.
 
     >>> rows = np.random.default_rng(0).uniform(-1, 1, (2000, 5))
     >>> selector = SelectFeatures(2, epsilon=10, bounds=(-1, 1), target_bounds=(-2, 2))
@@ -159,18 +168,42 @@ class SelectFeatures(PrivateTransformer[_Recipe]):
         self.support_: NDArray[np.bool_] = np.isin(np.arange(X.shape[1]), self.chosen_)
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Whether each column is kept; or the places of those that are."""
+        """Which columns are kept.
+
+        Args:
+            indices: Whether to give places instead of a truth value for each column.
+
+        Returns:
+            True or False for each column, or the places of those that are kept, in order.
+        """
         check_is_fitted(self)
         return np.flatnonzero(self.support_) if indices else self.support_
 
     def transform(self, X: Any) -> Floats:
-        """The columns that are kept, as they are; what is no finite number is the middle of its bounds."""
+        """The columns that are kept, as they are.
+
+        Args:
+            X: Rows with the columns of the fit. A value that is no finite number becomes the middle of its bounds.
+
+        Returns:
+            The same rows with fewer columns; values are not clamped. They are not private.
+        """
         rows = self._rows(X)
         kept, middle = rows[:, self.support_], self._box(rows.shape[1], self._names()).middle[self.support_]
         return np.where(np.isfinite(kept), kept, middle)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns that are kept."""
+        """The names of the columns that are kept.
+
+        Args:
+            input_features: The names of all columns. None takes those of the fit, or x0, x1 and so on.
+
+        Returns:
+            One name for each column kept, in their order.
+
+        Raises:
+            InvalidParameter: If the names are not as many as the columns, or not those of the fit.
+        """
         check_is_fitted(self)
         names = self._names() or [f"x{place}" for place in range(len(self.support_))]
         if input_features is not None:

@@ -247,14 +247,22 @@ class _Recipe:
 class RandomForest(PrivateClassifier[_Recipe]):
     """Several trees that decide together.
 
-    `method="boosted"` chooses every split privately and lets each tree learn what the earlier ones leave unexplained.
-    Without `n_estimators`, a noisy number of rows decides: one tree that votes for few rows, random trees for some more
-    of many classes, more and deeper boosted trees for many. `method="random"` draws all splits without looking and
-    spends everything on class counts in the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012).
-
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: depends on rows × epsilon alone, which should be some hundreds at least.
     Proof: trees.md
+
+    Args:
+        method: "boosted" chooses every split privately, and each tree learns what the earlier ones leave unexplained.
+            "random" draws all splits without looking and spends everything on class counts in the leaves (Jagannathan,
+            Pillaipakkamnatt and Wright 2012).
+        n_estimators: How many trees to grow; the budget is divided between them. None means 10 for "random". For
+            "boosted" a noisy number of rows then decides: one tree that votes for few rows, random trees for some more
+            rows of many classes, and more and deeper boosted trees for many rows.
+        max_depth: The number of levels of each tree, at most 12. None lets the noisy number of rows decide, or means 4
+            for "random".
+
+    Attributes:
+        estimators_: The trees.
 
     >>> ages, member = np.arange(1000).reshape(-1, 1) % 100, np.arange(1000) % 100 >= 50
     >>> forest = RandomForest(epsilon=1, bounds=(0, 100), classes=[False, True]).fit(ages, member)
@@ -303,13 +311,27 @@ class RandomForest(PrivateClassifier[_Recipe]):
         self.estimators_ = (_looking if recipe.looks else _random)(recipe, cells, y, entropy)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, in the order of `classes_`."""
+        """The probability of each class.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         odds = np.exp(self._scores(X))
         probabilities: Floats = odds / odds.sum(axis=1, keepdims=True)
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A label for each row. Predicting costs nothing, but the labels describe these rows.
+        """
         places = self._scores(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[places]
         return labels

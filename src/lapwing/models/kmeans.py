@@ -1,4 +1,7 @@
-"""k-means: a coarse noisy histogram is clustered as often as one likes, then a few noisy steps refine its centres."""
+"""k-means: a coarse noisy histogram gives centres to start from, then a few noisy steps refine them.
+
+Clustering the histogram costs nothing, however often it is tried, because the histogram is already noisy.
+"""
 
 from __future__ import annotations
 
@@ -128,13 +131,21 @@ class _View:
 class KMeans(PrivateClusterer[_Recipe]):
     """Centres such that rows lie close to one of them, in Euclidean distance of the data's own units.
 
-    `iterations` is how often all centres move; it is public, for when to stop would tell about the rows. `labels_` and
-    `inertia_` do not exist: they would be exact functions of the rows. `predict` says where rows belong.
+    `labels_` and `inertia_` do not exist, because they would be exact functions of the rows. `predict` says where rows
+    belong.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: a centre is off by about d / (epsilon · rows of the cluster) of the spread of the cluster. If that is
     much, only some random directions are looked at, and centres differ in those alone.
     Proof: kmeans.md
+
+    Args:
+        n_clusters: How many centres to find.
+        iterations: How often all centres move. It is public and fixed, because when to stop would depend on the rows.
+            More iterations mean more noise in each.
+
+    Attributes:
+        cluster_centers_: The centres, one in each row.
 
     >>> rows = np.repeat([[1.0, 1.0], [9.0, 9.0]], 1000, axis=0)
     >>> centers = KMeans(2, epsilon=10, bounds=(0, 10)).fit(rows).cluster_centers_
@@ -193,7 +204,14 @@ class KMeans(PrivateClusterer[_Recipe]):
         self.cluster_centers_: Floats = recipe.box.back(view.back(centers))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The cluster each row belongs to, rows clamped to the bounds. It tells about these rows, so publish none."""
+        """The cluster of each row. It depends on these rows without noise, so publish it only if they are public.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            For each row the place of the nearest centre in `cluster_centers_`.
+        """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
         widest = box.half.max()
@@ -202,7 +220,15 @@ class KMeans(PrivateClusterer[_Recipe]):
         return np.asarray(scores.argmin(axis=1), dtype=np.int64)
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
-        """Fit, then say where each row belongs. Only the fit is private, the answer is for who may see the rows."""
+        """Fit, then say where each row belongs. Only the fit is private: show the answer to those who may see the rows.
+
+        Args:
+            X: The rows. Values outside the bounds are clamped.
+            y: Ignored.
+
+        Returns:
+            For each row the place of the nearest centre in `cluster_centers_`.
+        """
         return self.fit(X).predict(X)
 
 

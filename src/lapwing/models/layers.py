@@ -1,4 +1,4 @@
-"""Layers of a network computed in whole numbers, so that what a row gives never depends on the rows beside it.
+"""Layers of a network computed in whole numbers: the result of a row never depends on the rows beside it.
 
 A matrix product of doubles does: BLAS adds in another order for another number of rows, and the last bit differs. Here
 every product is a sum of whole numbers below 2^53 and therefore exact, and everything else acts on one entry at a

@@ -1,4 +1,4 @@
-"""What can be learnt privately: whatever a finite class of concepts can learn at all, from a few more rows."""
+"""PAC learning with privacy: every finite class of concepts can be learnt privately, from a few more rows."""
 
 from __future__ import annotations
 
@@ -29,10 +29,15 @@ Concept = Callable[[Floats], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Rows whose entry in one column is above a cut, or those where it is not.
+    """Rows whose entry in one column is above a cut, or rows where it is not.
 
-    >>> Threshold(0, 18.0).cut
-    18.0
+    Args:
+        column: The place of the column.
+        cut: The value to compare with.
+        above: Whether rows belong if they lie above the cut; otherwise those at or below it belong.
+
+    >>> Threshold(0, 18.0)(np.array([[17.0], [35.0]])).tolist()
+    [False, True]
     """
 
     column: int
@@ -45,10 +50,13 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """Rows that have 1 in every one of these columns.
+    """Rows that have 1 in each of these columns.
 
-    >>> Conjunction((0, 2)).columns
-    (0, 2)
+    Args:
+        columns: The places of the columns. All rows belong if there are none.
+
+    >>> Conjunction((0, 2))(np.array([[1, 0, 1], [1, 1, 0]])).tolist()
+    [True, False]
     """
 
     columns: tuple[int, ...]
@@ -61,8 +69,11 @@ class Conjunction:
 class Parity:
     """Rows that have an odd number of ones in these columns.
 
-    >>> Parity((0, 2)).columns
-    (0, 2)
+    Args:
+        columns: The places of the columns. No row belongs if there are none.
+
+    >>> Parity((0, 2))(np.array([[1, 0, 1], [1, 1, 0]])).tolist()
+    [False, True]
     """
 
     columns: tuple[int, ...]
@@ -72,7 +83,14 @@ class Parity:
 
 
 def thresholds(columns: int, cuts: Sequence[float]) -> tuple[Threshold, ...]:
-    """A cut in one of so many columns, in both directions.
+    """All thresholds at given cuts of any column, in both directions.
+
+    Args:
+        columns: How many columns there are.
+        cuts: Public values to cut at, the same for all columns.
+
+    Returns:
+        Two concepts for each column and cut.
 
     >>> len(thresholds(3, [0.25, 0.5]))
     12
@@ -83,7 +101,13 @@ def thresholds(columns: int, cuts: Sequence[float]) -> tuple[Threshold, ...]:
 
 
 def conjunctions(columns: int) -> tuple[Conjunction, ...]:
-    """Of every set of so many columns: 2^columns concepts.
+    """The conjunction of every set of columns.
+
+    Args:
+        columns: How many columns there are.
+
+    Returns:
+        2^columns concepts.
 
     >>> len(conjunctions(3))
     8
@@ -92,7 +116,13 @@ def conjunctions(columns: int) -> tuple[Conjunction, ...]:
 
 
 def parities(columns: int) -> tuple[Parity, ...]:
-    """Of every set of so many columns. `ParityLearner` learns the same without going through them all.
+    """The parity of every set of columns. `ParityLearner` learns the same without trying them all.
+
+    Args:
+        columns: How many columns there are.
+
+    Returns:
+        2^columns concepts.
 
     >>> len(parities(3))
     8
@@ -116,14 +146,19 @@ class _Recipe:
 
 
 class OccamLearner(PrivateClassifier[_Recipe]):
-    """The concept of a finite, public class that makes (nearly) the fewest mistakes.
-
-    A concept is a function of a table that says of each row, by itself, whether it belongs to the second of the two
-    classes. There may be any number of them that one has the time to try.
+    """Chooses the concept of a finite, public class that makes (nearly) the fewest mistakes.
 
     Privacy: pure ε, add_remove, one row.
     Accuracy: `occam_sample_bound` and `agnostic_sample_bound`, whatever the concepts are.
     Proof: learning.md
+
+    Args:
+        concepts: Functions of a table that say of each row, by itself, whether it belongs to the second class. They are
+            public and required. Every one of them is tried, so their number costs time, but no privacy.
+        classes: The two labels, as a public pair. Rows with another label are left out.
+
+    Attributes:
+        concept_: The chosen concept.
 
     >>> X = np.arange(200).reshape(-1, 1) / 200
     >>> learner = OccamLearner(concepts=thresholds(1, [0.25, 0.5, 0.75]), random_state=1).fit(X, X[:, 0] > 0.5)
@@ -167,16 +202,32 @@ class OccamLearner(PrivateClassifier[_Recipe]):
         self.concept_ = recipe.concepts[recipe.choose.release(scores, entropy)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """What the concept says of every row."""
+        """What the concept says of each row.
+
+        Args:
+            X: Rows with the columns of the fit.
+
+        Returns:
+            A label for each row. Predicting costs nothing, but the labels describe these rows.
+        """
         rows = self._rows(X)
         return np.asarray(self.classes_[_said(self.concept_, rows).astype(int)])
 
 
 def occam_sample_bound(concepts: int, *, epsilon: Number, error: Number, failure: Number) -> int:
-    """Rows that suffice if they are drawn at random and one of so many concepts makes no mistake.
+    """How many rows suffice to learn privately if one of the concepts makes no mistake.
 
-    The answer then errs less than `error`, except with probability `failure`. For ε → ∞ this is Occam's razor without
-    privacy: ln(concepts/failure)/−ln(1 − error).
+    The rows must be drawn at random. For ε → ∞ this is Occam's razor without privacy:
+    ln(concepts/failure)/−ln(1 − error).
+
+    Args:
+        concepts: How many concepts there are.
+        epsilon: What `OccamLearner` may spend, as ε.
+        error: The chosen concept shall be wrong with at most this probability on a new row.
+        failure: The probability that it is wrong more often.
+
+    Returns:
+        A number of rows.
 
     >>> [occam_sample_bound(1024, epsilon=epsilon, error=0.1, failure=0.05) for epsilon in (0.1, 1, 100)]
     [1039, 153, 95]
@@ -186,9 +237,19 @@ def occam_sample_bound(concepts: int, *, epsilon: Number, error: Number, failure
 
 
 def agnostic_sample_bound(concepts: int, *, epsilon: Number, error: Number, failure: Number) -> int:
-    """Rows that suffice, whatever the labels are, to err at most `error` more often than the best concept.
+    """How many rows suffice to do nearly as well as the best concept, whatever the labels are.
 
-    A third of the error for every concept's luck on the sample, twice, and a third for the choice.
+    The rows must be drawn at random. A third of the error goes to every concept's luck on the sample, twice, and a
+    third to the private choice.
+
+    Args:
+        concepts: How many concepts there are.
+        epsilon: What `OccamLearner` may spend, as ε.
+        error: How much more often than the best concept the chosen one may be wrong on a new row.
+        failure: The probability that it is wrong more often.
+
+    Returns:
+        A number of rows.
 
     >>> small, large = (agnostic_sample_bound(8, epsilon=1, error=error, failure=0.05) for error in (0.1, 0.2))
     >>> small > large

@@ -1,4 +1,4 @@
-"""Least squares that pays for what it learns: three ways, one contract."""
+"""Linear regression by least squares, in three private ways with one contract."""
 
 from __future__ import annotations
 
@@ -257,22 +257,32 @@ class _Recipe:
 class LinearRegression(PrivateRegressor[_Recipe]):
     """A linear function of the columns that predicts the target.
 
-    `method` is "sufficient_statistics" (noisy sums of products of weighed rows, and slopes shrunk by as much as is
-    noise; from few rows only one direction is learnt, from very few only the mean of the target), "functional" (noisy
-    coefficients of the squared error over all of the bounds) or "output" (noise on the solution of a ridge regression,
-    `regularization` being the ridge on columns scaled to −1 … 1). Rows count the less the farther from the centre they
-    are, except for "functional": where the target is linear in the columns that changes nothing but the spread; where
-    it is not, the line fits best near the centre.
-
-    `coef_interval_` are intervals of the stated `confidence`, one slope at a time: of the noise and of sampling, around
-    the slopes as they were before they were drawn towards 0. Where nothing can be said they are NaN: if the noise is
-    too large to solve for the slopes, if only a direction or the mean was learnt, and always for "output". They do not
-    cover a target that is not linear, or values that were clamped. `drowned_` says which slopes the noise may hide:
-    no interval, or one that contains 0. `notes_` says so in words, and so does a `NoiseWarning`.
+    Rows count less the farther they are from the centre, except with "functional". Where the target is linear in the
+    columns, that changes nothing but the spread. Where it is not, the line fits best near the centre.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row. Predicting is free.
     Accuracy: with too few rows for the noise the prediction is about the mean of the target, not absurd.
     Proof: linear.md
+
+    Args:
+        method: "sufficient_statistics": noisy sums of products of weighed rows, and slopes shrunk by as much as is
+            noise. From few rows only one direction is learnt, from very few only the mean of the target. "functional":
+            noisy coefficients of the squared error over all of the bounds. "output": noise on the solution of a ridge
+            regression.
+        fit_intercept: Whether the line has an intercept. Without one it passes through 0 in the units of the data.
+        regularization: The ridge of "output", on columns scaled to −1 … 1. None chooses it from a noisy number of rows,
+            so that the noise stays small. Other methods ignore it.
+        confidence: The confidence of each interval in `coef_interval_`.
+
+    Attributes:
+        coef_: The slope of each column.
+        intercept_: The value where all columns are 0.
+        coef_interval_: An interval for each slope by itself. It covers the noise and the sampling, around the slope
+            before it was shrunk to 0. It does not cover a target that is not linear, or values that were clamped. It is
+            NaN where nothing can be said: if noise hides the slopes, and always for "output".
+        drowned_: Which slopes the noise may hide: those without an interval, or with one that contains 0.
+        learnt_: "slopes", "direction" or "mean": what the noise left room for.
+        notes_: The same in words; a `NoiseWarning` says it too.
 
     >>> X = np.arange(2000).reshape(-1, 1) % 100
     >>> model = LinearRegression(epsilon=10, bounds=(0, 100), target_bounds=(0, 300)).fit(X, 3.0 * X[:, 0])
@@ -346,7 +356,14 @@ class LinearRegression(PrivateRegressor[_Recipe]):
             warnings.warn(note, NoiseWarning, stacklevel=5)
 
     def notes(self, names: Sequence[str] | None = None) -> tuple[str, ...]:
-        """What a reader of the slopes must know, from the noisy result alone; names are those of the columns."""
+        """What a reader of the slopes must know. It is computed from the noisy result alone.
+
+        Args:
+            names: What to call the columns. None calls them by their places.
+
+        Returns:
+            Sentences; none if the noise hides no slope.
+        """
         if self.learnt_ == "mean":
             why = "The noise hides every slope: only the mean of the target could be learnt."
         elif self.learnt_ == "direction":
@@ -366,7 +383,14 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         return max(NormalDist().inv_cdf((1 + confidence) / 2), -math.log(1 - confidence) / math.sqrt(2))
 
     def predict(self, X: Any) -> Floats:
-        """The target for rows clamped to the bounds, itself within the bounds of the target."""
+        """The predicted target of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A number within `target_bounds` for each row.
+        """
         rows = self._rows(X)
         box, target_box = self._box(rows.shape[1], self._names()), self._target_box()
         predicted = rowwise(box.back(box.scaled(rows)), self.coef_[:, None])[:, 0] + self.intercept_

@@ -1,4 +1,4 @@
-"""Least squares with a ridge over a ball, solved so well that its error is known, and noise on the solution itself.
+"""Ridge regression over a ball, solved with a known error, and noise on the solution itself.
 
 F(w) = ½·Σ(t − u·w)² + (λ/2)·‖w‖² over ‖w‖₂ ≤ 1, rows ‖u‖₂ ≤ 1, |t| ≤ 1. A sum, not a mean: then one row more moves the
 minimiser by at most (1 + 1)/λ whatever the number of rows, and that number stays a secret.

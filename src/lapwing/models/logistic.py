@@ -119,18 +119,25 @@ class _Recipe:
 class LogisticRegression(PrivateClassifier[_Recipe]):
     """Logistic regression from public bounds and classes.
 
-    An overview of the table (rows, centre, spread) costs a fifth. The rest goes to `method`:
-
-    - "objective": the loss is tilted by noise and minimised (objective perturbation);
-    - "means": the first step from 0, which needs only the sum of each column by class: best for little data;
-    - "functional": the loss to second order at 0 (functional mechanism), from sums and products of columns;
-    - "auto": "objective" where the noisy number of rows promises enough, otherwise "means".
-
-    Without an intercept the plane passes through 0 in the units of the data, and bounds are made symmetric around it.
-
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: noise on a gradient of about p/(√3·ε) rows for p columns (times two for more than two classes).
     Proof: logistic.md
+
+    Args:
+        method: What is learnt after an overview of the table (rows, centre, spread), which costs a fifth. "objective":
+            the loss is tilted by noise and minimised (objective perturbation). "means": the first step from 0, which
+            needs only the sum of each column by class; best for little data. "functional": the loss to second order at
+            0 (functional mechanism), from sums and products of columns. "auto": "objective" if the noisy number of rows
+            is large enough, otherwise "means".
+        fit_intercept: Whether there is an intercept. Without one the plane passes through 0 in the units of the data,
+            and bounds are made symmetric around 0.
+        classes: All labels that the target may have, at least two, as a public list. Rows with another label are left
+            out.
+
+    Attributes:
+        coef_: The slopes, a row for each class; for two classes one row, for the second.
+        intercept_: The score of each class where all columns are 0.
+        method_: The method that was used.
 
     >>> X = np.arange(2000).reshape(-1, 1) % 100
     >>> model = LogisticRegression(epsilon=10, bounds=(0, 100), classes=[0, 1]).fit(X, X[:, 0] > 50)
@@ -198,14 +205,28 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
         self.method_ = method
 
     def decision_function(self, X: Any) -> Floats:
-        """Scores: above 0 for the second of two classes, or one for each of more. Rows are clamped to the bounds."""
+        """Scores, of which the largest wins.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            For two classes one number for each row, above 0 for the second class. For more, a column for each class.
+        """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
         scores = rowwise(box.back(box.scaled(rows)), self.coef_.T) + self.intercept_
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each class."""
+        """The probability of each class.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 2:
             return likely(scores)
@@ -213,12 +234,26 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
         return np.hstack([1 - second, second])
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Their logarithms."""
+        """The logarithm of the probability of each class.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row."""
+        """The most probable class of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A label for each row. Predicting costs nothing, but the labels describe these rows.
+        """
         scores = self.decision_function(X)
         places = np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
         return np.asarray(self.classes_[places])

@@ -1,4 +1,4 @@
-"""Where the rows lie and how far they spread, bought first, so that later noise has less to hide."""
+"""Where the rows lie and how far they spread. This is released first, so that later noise can be smaller."""
 
 from __future__ import annotations
 

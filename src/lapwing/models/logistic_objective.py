@@ -1,4 +1,4 @@
-"""Objective perturbation: a loss tilted by noise, its minimum certified, and noise for what a certificate leaves open.
+"""Objective perturbation: a loss tilted by noise, a certified minimum, and noise for the error that remains.
 
     J(Θ) = Σ_i loss(x_i, y_i; Θ) + ridge/2·‖Θ‖² + ⟨tilt, Θ⟩
 

@@ -12,11 +12,14 @@ from lapwing.models.sgd import DescentClassifier
 
 
 class MLPClassifier(DescentClassifier):
-    """A network with ReLU units in `hidden` layers of these sizes; other parameters are those of `SGDClassifier`.
+    """A small neural network with ReLU units, trained by noisy gradient descent (DP-SGD).
 
     Privacy: (epsilon, delta), add_remove, one row. How many rows there are is not used.
     Accuracy: noise hides small gradients of many weights, so few units often do better than many.
     Proof: training.md
+
+    Args:
+        hidden: The number of units of each hidden layer, or a single number for one layer.
 
     >>> print(MLPClassifier(epsilon=2, bounds=(0, 1), classes=[0, 1]).quote(columns=2).loss)
     ε = 2, δ = 1e-06 (add_remove, per person)

@@ -1,4 +1,4 @@
-"""Steps that models made of sums share: moments of boxed rows, a private limit on the size of rows, noise weighed out.
+"""Steps that several models share: moments of bounded rows, a private limit on the size of rows, shrinkage.
 
 Row sums of many columns are hard to protect: one row may change all of them. Sums and squares are bought with noise
 made for boxes. Of products there are too many: but most rows lie near a common centre, so a centre and a radius are

@@ -66,16 +66,27 @@ class _Recipe:
 
 
 class GaussianNB(PrivateClassifier[_Recipe]):
-    """Each column is normal within each class, with a noisy mean and a noisy variance.
+    """Naive Bayes: each column is normal within each class, with a noisy mean and a noisy variance.
 
-    `priors` are probabilities of the classes that are known beforehand; otherwise their noisy shares are taken. What
-    noise drowns is estimated in common: means shrink to the mean of all classes, variances to that of the column and
-    to one for all.
+    What noise drowns is estimated in common: means shrink to the mean of all classes, variances to that of the column
+    and to one for all.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row. Classes are public.
     Accuracy: about d/ε half widths off in each sum of d columns. Variances are a little those of all classes together,
     also without noise.
     Proof: naive_bayes.md
+
+    Args:
+        priors: Probabilities of the classes, in their order, if they are known beforehand. They add up to 1. None takes
+            the noisy shares of the rows.
+        delta: The δ of (ε, δ)-differential privacy. With it, the smaller of Gaussian and Laplace noise is used; if that
+            is Laplace noise, no delta is charged. None for pure differential privacy.
+
+    Attributes:
+        theta_: The mean of each column (across) in each class (down).
+        var_: The variance of each column in each class.
+        class_count_: About how many rows each class has.
+        class_prior_: The probability of each class.
 
     >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
     >>> model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100).predict([[1.5], [8.5]])
@@ -121,7 +132,14 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         self.class_prior_ = counts / counts.sum() if recipe.priors is None else np.array(recipe.priors)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """The logarithm of prior and density together, for each row and class; rows are clamped to the bounds."""
+        """The logarithm of prior times density.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
         unit = box.scaled(rows)
@@ -135,18 +153,39 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         return scores
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """The logarithms of the probabilities."""
+        """The logarithm of the probability of each class.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         joint = self.predict_joint_log_proba(X)
         joint -= joint.max(axis=1, keepdims=True)
         result: Floats = joint - np.log(np.exp(joint).sum(axis=1, keepdims=True))
         return result
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each class, for each row."""
+        """The probability of each class.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A label for each row. Predicting costs nothing, but the labels describe these rows.
+        """
         joint = self.predict_joint_log_proba(X)
         chosen: NDArray[Any] = self.classes_[joint.argmax(axis=1)]
         return chosen

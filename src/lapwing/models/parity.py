@@ -1,4 +1,4 @@
-"""PARITY, learnt privately and efficiently: linear equations over GF(2), on a sample that hides every row."""
+"""Private and efficient learning of parities: linear equations over GF(2), on a sample that hides every row."""
 
 from __future__ import annotations
 
@@ -42,16 +42,25 @@ class _Recipe:
 
 
 class ParityLearner(PrivateClassifier[_Recipe]):
-    """The parity of some columns of a table of bits: the label is the exclusive or of the columns in `parity_`.
+    """Finds the columns whose exclusive or is the label, in a table of bits.
 
-    Every row goes to one of `parts` by its own die. A part is silent with probability 1/(1 + e^ε); otherwise each of
-    its rows stays with probability 1 − e^(−ε), and a uniformly random solution of their equations is the answer,
-    silence if there is none. The first part that is not silent is heard. `parity_` is None if all are silent; the first
-    class is then predicted. An entry counts as 1 if it equals 1, else as 0.
+    Each row goes to one of several parts by its own die. A part is silent with probability 1/(1 + e^ε). Otherwise each
+    of its rows stays with probability 1 − e^(−ε), and the part answers with a uniformly random solution of their
+    equations; it is silent if there is none. The first part that is not silent gives the result. An entry counts as 1
+    if it equals 1, otherwise as 0.
 
     Privacy: pure ε, add_remove, one row; exactly ε for a single part.
     Accuracy: `parity_sample_bound`, for labels that are a parity without any noise. One wrong label may silence it.
     Proof: parity.md
+
+    Args:
+        parts: Into how many parts the rows are divided. More parts make it rarer that all are silent, but leave fewer
+            rows for each.
+        classes: The two labels, as a public pair: the first for an even number of ones. Rows with another label are
+            left out.
+
+    Attributes:
+        parity_: The places of the columns; None if all parts were silent.
 
     >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 40
     >>> ParityLearner(epsilon=2, random_state=3).fit(X, [a ^ c for a, b, c in X]).parity_
@@ -92,7 +101,14 @@ class ParityLearner(PrivateClassifier[_Recipe]):
                 return
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row; the first one throughout if nothing was learnt."""
+        """The class of each row.
+
+        Args:
+            X: Rows with the columns of the fit.
+
+        Returns:
+            A label for each row; always the first class if nothing was learnt.
+        """
         bits = self._rows(X) == 1
         odd = bits[:, list(self.parity_ or ())].sum(axis=1) % 2
         return np.asarray(self.classes_[odd])
@@ -160,11 +176,24 @@ def odd_ones(words: Words) -> Bits:
 
 
 def parity_sample_bound(columns: int, *, epsilon: Number, error: Number, failure: Number, parts: int = 4) -> int:
-    """Rows that suffice, if drawn at random: the answer errs less than `error` except with probability `failure`.
+    """How many rows suffice to learn a parity privately.
 
-    All parts are silent with probability (1 + e^ε)^−parts; if that alone exceeds the failure, more parts are needed.
-    Otherwise one is heard, and each of n rows rules out a given bad parity with probability error·(1 − e^−ε)/parts at
-    least. Where rows are uniform all wrong parities err on half of them: write error=0.5.
+    The rows must be drawn at random. All parts are silent with probability (1 + e^ε)^−parts. Otherwise one gives the
+    result, and each row rules out a given bad parity with probability error·(1 − e^−ε)/parts at least.
+
+    Args:
+        columns: How many columns there are.
+        epsilon: What `ParityLearner` may spend, as ε.
+        error: The result shall be wrong with at most this probability on a new row. Where rows are uniform, every wrong
+            parity errs on half of them: write 0.5.
+        failure: The probability that it is wrong more often, or that nothing is learnt.
+        parts: The number of parts of the learner.
+
+    Returns:
+        A number of rows.
+
+    Raises:
+        InvalidParameter: If all parts are silent more often than `failure`; the message says how many parts are needed.
 
     >>> parity_sample_bound(64, epsilon=1, error=0.5, failure=0.1)
     568

@@ -19,15 +19,25 @@ from lapwing.noise import Entropy
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type: ignore[misc]
-    """The directions in which rows vary most, `n_components` of them (None: as many as columns).
+    """Principal components: the directions in which rows vary most.
 
-    They are eigenvectors of `Covariance`, in the units of the data: columns of wide bounds count more, as they do in
-    scikit-learn. Scale the columns by their bounds if they should not.
+    They are eigenvectors of `Covariance`, in the units of the data. Columns with wide bounds count more, as they do in
+    scikit-learn; scale the columns by their bounds first if they should not.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: d columns have d²/2 products. Where noise drowns them, the components are those of equally correlated
     columns. Variances are those of the noisy covariance.
     Proof: covariance.md
+
+    Args:
+        n_components: How many directions to keep. None keeps as many as there are columns.
+        assume_centered: Whether to take products around 0, in the units of the data. Then no mean is released.
+
+    Attributes:
+        components_: The directions, one in each row, the one with the largest variance first.
+        explained_variance_: The variance along each direction.
+        explained_variance_ratio_: The same as shares of the variance of all columns.
+        mean_: The mean of each column; with `assume_centered` 0, or the bound that is nearest to 0.
 
     >>> rows = [[value, 10 - value] for value in range(11)] * 100
     >>> model = PCA(1, epsilon=10, bounds=(0, 10)).fit(rows)
@@ -81,13 +91,27 @@ class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type:
         return self.n_components_
 
     def transform(self, X: Any) -> Floats:
-        """Coordinates along the components, of rows clamped to the bounds."""
+        """Coordinates of rows along the components.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each component. They are not private: each describes one row of `X`.
+        """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
         result = rowwise(box.back(box.scaled(rows)) - self.mean_, self.components_.T)
         return result
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Back to the units of the data; what other components held is lost."""
+        """From coordinates back to the units of the data; what other components held is lost.
+
+        Args:
+            X: Coordinates as `transform` gives them.
+
+        Returns:
+            Rows with the columns of the fit.
+        """
         result: Floats = np.asarray(X, dtype=float) @ self.components_ + self.mean_
         return result

@@ -1,4 +1,4 @@
-"""Columns made uniform or normal by private quantiles: a tree of noisy counts per column."""
+"""Private quantiles, from a tree of noisy counts per column, make columns uniform or normal."""
 
 from __future__ import annotations
 
@@ -59,11 +59,21 @@ class QuantileTransformer(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  #
     """Maps each column through its distribution: to uniform numbers from 0 to 1, or to normal ones.
 
     Quantiles are read off counts in 4,096 equal parts of the bounds, so bounds many times as wide as the data make them
-    coarse. However many quantiles are asked for, the price is the same.
+    coarse.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: about 20·d/ε ranks for d columns; the number of rows should be many times that.
     Proof: quantiles.md
+
+    Args:
+        n_quantiles: How many quantiles to keep of each column, at least 2. More of them cost nothing more.
+        output_distribution: "uniform" for numbers from 0 to 1, or "normal" for a standard normal distribution.
+        delta: The δ of (ε, δ)-differential privacy. With it, the smaller of Gaussian and Laplace noise is used; if that
+            is Laplace noise, no delta is charged. None for pure differential privacy.
+
+    Attributes:
+        quantiles_: The quantiles, a column for each column.
+        references_: The share of rows below each quantile.
 
     >>> ages = np.arange(10_000).reshape(-1, 1) % 80
     >>> transformer = QuantileTransformer(epsilon=10, bounds=(0, 120)).fit(ages)
@@ -112,7 +122,14 @@ class QuantileTransformer(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  #
         self.quantiles_ = recipe.box.back(unit)
 
     def transform(self, X: Any) -> Floats:
-        """Rows clamped to the bounds, each value replaced by the share of values below it (or its normal score)."""
+        """Replace each value by the share of values below it, or by its normal score.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A table of the same shape. It is not private: each row describes one row of `X`.
+        """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
         values, shares = box.back(box.scaled(rows)), np.empty(rows.shape)
@@ -128,7 +145,14 @@ class QuantileTransformer(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  #
         return shares
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Back to the units of the data."""
+        """From shares or normal scores back to the units of the data.
+
+        Args:
+            X: Rows as `transform` gives them.
+
+        Returns:
+            A table of the same shape.
+        """
         shares = np.array(X, dtype=float)
         if self.output_distribution == "normal":
             from scipy.special import ndtr

@@ -1,7 +1,7 @@
-"""Statistical queries answered by people who trust nobody, and MASKED-PARITY, where a second round is worth 2^d people.
+"""Statistical queries in local differential privacy, and MASKED-PARITY, where a second round saves 2^d people.
 
-Everybody answers one query about themselves, through randomized response. So an algorithm that asks for averages needs
-no curator; but what it asks of whom in one round cannot depend on what that round tells.
+Each person answers one query about themselves through randomized response. So an algorithm that asks for averages
+needs no curator. But what it asks in one round cannot depend on the answers of that round.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ONE = 1 << BITS
 
 
 class QueryOracle:
-    """The mean of a query over a population, from one randomized bit of each of so many people, who then are done.
+    """Estimates the mean of a query over a population, from one randomized bit per person. Nobody answers twice.
 
     A number v from −1 to 1 becomes yes with probability (1 + v)/2, on a grid of 2^-17, and the yes or no goes through
     randomized response. What is no finite number counts as 0.
@@ -40,6 +40,13 @@ class QueryOracle:
     Privacy: pure ε for everybody who answers, with no curator to trust (replace: that somebody answered is not hidden).
     Accuracy: `tolerance(people)`; unbiased up to the grid. People should come in random order.
     Proof: queries.md
+
+    Args:
+        X: The rows, one for each person.
+        y: The labels, one for each person.
+        epsilon: The privacy loss of each answer, as ε of local differential privacy.
+        unit: Whom one row is about.
+        random_state: None for private answers. A whole number makes them repeatable for experiments, and not private.
 
     >>> oracle = QueryOracle(np.zeros((1000, 1)), np.ones(1000), epsilon=2, random_state=1)
     >>> abs(oracle.ask(lambda X, y: y, people=600) - 1) < oracle.tolerance(600)
@@ -63,15 +70,37 @@ class QueryOracle:
         return len(self._X) - self._asked
 
     def privacy_loss(self) -> PureDP:
-        """Of everybody, whatever is asked: nobody answers twice."""
+        """The loss of each person, whatever is asked, because nobody answers twice."""
         return self._coins.privacy_loss()
 
     def ask(self, query: Query, *, people: int) -> float:
-        """An estimate of the mean of the query, from the next so many people."""
+        """Estimate the mean of a query.
+
+        Args:
+            query: A function of rows and labels that gives a number from −1 to 1 for each row by itself.
+            people: How many of the people who have not answered yet are asked.
+
+        Returns:
+            An unbiased estimate, which may lie outside −1 … 1.
+
+        Raises:
+            InvalidCall: If too few people are left, or if the query does not give one number per person.
+        """
         return float(self.answers(query, people=people).mean()) / self._slope
 
     def answers(self, query: Query, *, people: int) -> Floats:
-        """What the next so many people send, as −1 or 1. Each has the mean v·(e^ε − 1)/(e^ε + 1)."""
+        """What each person sends.
+
+        Args:
+            query: A function of rows and labels that gives a number v from −1 to 1 for each row by itself.
+            people: How many of the people who have not answered yet are asked.
+
+        Returns:
+            −1 or 1 for each person, with mean v·(e^ε − 1)/(e^ε + 1).
+
+        Raises:
+            InvalidCall: If too few people are left, or if the query does not give one number per person.
+        """
         count = checks.whole(people=people)
         if count > self.remaining:
             why = f"only {self.remaining} people are left, and nobody answers twice"
@@ -86,12 +115,29 @@ class QueryOracle:
         return local_answers(values.ravel(), self._coins, self._entropy)
 
     def tolerance(self, people: int, *, failure: Number = 0.05) -> float:
-        """How far an answer from so many people, drawn at random, may be off the mean of the population (Hoeffding)."""
+        """How far an answer may be off the mean of the population (Hoeffding's inequality). People are drawn at random.
+
+        Args:
+            people: How many people are asked.
+            failure: The probability that the answer is farther off.
+
+        Returns:
+            The largest error, in the units of the query.
+        """
         half = float(ln_up(2 / checks.probability(failure=failure)))
         return math.sqrt(2 * half / checks.whole(people=people)) / self._slope
 
     def people_for(self, tolerance: Number, *, queries: int = 1, failure: Number = 0.05) -> int:
-        """People each of so many queries needs, so that all are within the tolerance."""
+        """How many people each query needs, so that all answers are accurate together.
+
+        Args:
+            tolerance: How far any answer may be off.
+            queries: How many queries are asked, each of other people.
+            failure: The probability that some answer is farther off.
+
+        Returns:
+            A number of people for each query.
+        """
         risk = checks.probability(failure=failure) / checks.whole(queries=queries)
         return math.ceil(2 * float(ln_up(2 / risk)) / (float(checks.positive(tolerance=tolerance)) * self._slope) ** 2)
 
@@ -110,17 +156,33 @@ def local_answers(values: Floats, coins: RandomizedResponse, entropy: Entropy) -
 
 @dataclass(frozen=True, slots=True)
 class MaskedParity:
-    """Rows (x, i, b) of d bits, a place from 0 to d − 1 and a mask bit, labelled −1 or 1 by a secret r and one bit a.
+    """A problem that is easy in two rounds of local differential privacy and hard in one.
 
-    Where b = 1 the label shows one bit, (−1)^r_i; where b = 0 it is the parity (−1)^(r·x + a). So r is easy to learn,
-    and a is easy to learn for whoever knows r. d is a power of two.
+    A row is (x, i, b): d bits x, a place i from 0 to d − 1 and a mask bit b. Its label is −1 or 1. Where b = 1 it shows
+    one bit of the secret r: (−1)^r_i. Where b = 0 it is the parity (−1)^(r·x + a). So r is easy to learn, and a is easy
+    to learn once r is known.
+
+    Args:
+        secret: The d bits of r. d is a power of two.
+        flipped: The bit a.
+
+    >>> concept = MaskedParity((True, False), flipped=False)
+    >>> concept.labels(np.array([[0, 0, 0, 1], [0, 0, 1, 1], [1, 1, 0, 0]])).tolist()
+    [-1, 1, -1]
     """
 
     secret: tuple[bool, ...]
     flipped: bool
 
     def labels(self, X: NDArray[Any]) -> NDArray[np.int64]:
-        """Of rows as `draw` makes them."""
+        """The label of each row.
+
+        Args:
+            X: Rows as `draw` makes them.
+
+        Returns:
+            −1 or 1 for each row.
+        """
         x, place, mask = parts_of(X)
         shown = np.array(self.secret)[place]
         odd = odd_ones(packed(x) & packed([self.secret])) ^ self.flipped
@@ -128,30 +190,78 @@ class MaskedParity:
 
     @classmethod
     def drawn(cls, bits: int, entropy: Entropy) -> MaskedParity:
-        """A random concept."""
+        """A random concept.
+
+        Args:
+            bits: How many bits the secret has: a power of two.
+            entropy: Where the random bits come from.
+
+        Returns:
+            A concept whose secret and last bit are uniform.
+        """
         coins = np.asarray(bernoulli(0.5, check_power(bits) + 1, entropy)).tolist()
         return cls(tuple(coins[:-1]), coins[-1])
 
     @staticmethod
     def draw(bits: int, rows: int, entropy: Entropy) -> NDArray[np.uint8]:
-        """Uniform rows: d bits, then the place, then the mask."""
+        """Uniformly random rows.
+
+        Args:
+            bits: How many bits a row has: a power of two.
+            rows: How many rows to draw.
+            entropy: Where the random bits come from.
+
+        Returns:
+            A row for each person: d bits, then the place, then the mask.
+        """
         x = np.asarray(bernoulli(0.5, rows * check_power(bits), entropy)).reshape(rows, bits)
         place = uniform_below(bits, rows, entropy)
         return np.column_stack((x, place, bernoulli(0.5, rows, entropy))).astype(np.uint8)
 
 
 def learn_in_two_rounds(oracle: QueryOracle, bits: int) -> MaskedParity:
-    """Half of the people show r; then the other half, who are told r, show a. People needed: about d²·ln d."""
+    """Learn a masked parity in two rounds: half of the people show r, then the others are told r and show a.
+
+    Accuracy: about d²·ln d people suffice.
+
+    Args:
+        oracle: The people. All of them are asked.
+        bits: How many bits the secret has: a power of two.
+
+    Returns:
+        The concept that was learnt; it may be wrong.
+
+    >>> from lapwing.noise import Reproducible
+    >>> concept, rows = MaskedParity.drawn(4, Reproducible(1)), MaskedParity.draw(4, 20_000, Reproducible(2))
+    >>> oracle = QueryOracle(rows, concept.labels(rows), epsilon=3, random_state=3)
+    >>> learn_in_two_rounds(oracle, 4) == concept
+    True
+    """
     secret = _learn_secret(oracle, bits, people=oracle.remaining // 2)
     mean = oracle.ask(_disguised(np.array([secret])), people=oracle.remaining)
     return MaskedParity(secret, mean < 0)
 
 
 def learn_in_one_round(oracle: QueryOracle, bits: int, *, random_state: Any = None) -> MaskedParity:
-    """The same with everybody asked at once: the second half must guess r, and only right guesses tell about a.
+    """Learn a masked parity with everybody asked at once.
 
-    Each of them is given a guess by public dice. About one in 2^d is right, and which ones is known afterwards. No
-    other way to ask in one round is essentially better (queries.md).
+    Half of the people show r. The others must guess r, and only right guesses tell about a. Public dice give each of
+    them a guess. About one in 2^d is right, and which ones is known afterwards. No other way to ask in one round is
+    essentially better (queries.md).
+
+    Args:
+        oracle: The people. All of them are asked.
+        bits: How many bits the secret has: a power of two.
+        random_state: Where the guesses come from. They are public, so a whole number does no harm.
+
+    Returns:
+        The concept that was learnt; its last bit is little better than a coin if there are fewer than about 2^d people.
+
+    >>> from lapwing.noise import Reproducible
+    >>> concept, rows = MaskedParity.drawn(4, Reproducible(1)), MaskedParity.draw(4, 20_000, Reproducible(2))
+    >>> oracle = QueryOracle(rows, concept.labels(rows), epsilon=3, random_state=3)
+    >>> learn_in_one_round(oracle, 4, random_state=4).secret == concept.secret
+    True
     """
     secret = _learn_secret(oracle, bits, people=oracle.remaining // 2)
     left = oracle.remaining
@@ -161,7 +271,15 @@ def learn_in_one_round(oracle: QueryOracle, bits: int, *, random_state: Any = No
 
 
 def one_round_ceiling(bits: int, people: int, *, epsilon: Number) -> float:
-    """No way to ask everybody at once finds a with a larger probability than this, on average over r and a.
+    """The largest probability with which anybody can find the bit a in one round, on average over r and a.
+
+    Args:
+        bits: How many bits the secret has.
+        people: How many people are asked.
+        epsilon: The privacy loss of each answer, as ε.
+
+    Returns:
+        A probability from 0.5 to 1.
 
     >>> one_round_ceiling(32, 1_000_000, epsilon=1) < 0.51
     True

@@ -1,4 +1,4 @@
-"""A scaler whose means and variances are paid for."""
+"""A private scaler: noisy means and variances of columns."""
 
 from __future__ import annotations
 
@@ -67,6 +67,15 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
     that columns, scaled by their bounds, have in common.
     Proof: scaling.md
 
+    Args:
+        delta: The δ of (ε, δ)-differential privacy. With it, the smaller of Gaussian and Laplace noise is used; if that
+            is Laplace noise, no delta is charged. None for pure differential privacy.
+
+    Attributes:
+        mean_: The mean of each column.
+        var_: The variance of each column.
+        scale_: The standard deviation of each column.
+
     >>> scaler = StandardScaler(epsilon=10, bounds=(0, 100)).fit(np.arange(1000).reshape(-1, 1) % 100)
     >>> bool(40 < scaler.mean_[0] < 60)
     True
@@ -103,14 +112,28 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
         self.scale_ = np.sqrt(self.var_)
 
     def transform(self, X: Any) -> Floats:
-        """Rows clamped to the bounds, moved and stretched."""
+        """Rows moved and stretched.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A table of the same shape. It is not private: each row describes one row of `X`.
+        """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
         result: Floats = (box.back(box.scaled(rows)) - self.mean_) / self.scale_
         return result
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Back to the units of the data."""
+        """From scaled rows back to the units of the data.
+
+        Args:
+            X: Rows as `transform` gives them.
+
+        Returns:
+            A table of the same shape.
+        """
         result: Floats = np.asarray(X, dtype=float) * self.scale_ + self.mean_
         return result
 

@@ -1,6 +1,6 @@
-"""Scores that are paid for: a scorer for `cross_val_score` and `GridSearchCV`, and folds that add up under add_remove.
+"""Private scores: a scorer for `cross_val_score` and `GridSearchCV`, and folds for it.
 
-A score is a quotient of two noisy numbers. Every row adds e to one total and `largest` − e to another, so both together
+A score is a quotient of two noisy numbers. Each row adds e to one total and `largest` − e to another, so both together
 move by `largest` whatever e is, and one discrete Laplace noise of that size serves for both.
 """
 
@@ -34,16 +34,23 @@ _STEP = 1 << BITS
 
 @dataclass(frozen=True, slots=True)
 class PrivateScore(metaclass=Helpful):
-    """A scorer `score(estimator, X, y)` whose every call costs `epsilon`, charged before a row is read.
+    """A scorer `score(estimator, X, y)`. Each call is charged before a row is read.
 
-    `metric` is one of accuracy, balanced_accuracy, r2, neg_mean_squared_error, neg_root_mean_squared_error and
-    neg_mean_absolute_error; those of numbers need `target_bounds`. Copies and processes charge the same account. Write
-    `error_score="raise"` where scikit-learn would make NaN of a charge that the allowance does not cover.
+    Copies and processes charge the same account. Write `error_score="raise"` in scikit-learn; otherwise it turns a
+    charge that the allowance does not cover into NaN.
 
     Privacy: pure ε for each call, add_remove, one row. It hides the rows of X and y, not those the estimator was fitted
     on. Folds of scikit-learn move when a row is added; `CoinFolds` do not (search.md).
     Accuracy: a share is off by about √2/(ε·n); an error by as much of the squared (or absolute) width of the bounds.
     Proof: search.md
+
+    Args:
+        metric: "accuracy", "balanced_accuracy", "r2", "neg_mean_squared_error", "neg_root_mean_squared_error" or
+            "neg_mean_absolute_error". Larger is better.
+        epsilon: What each call costs, as ε.
+        target_bounds: Public lower and upper bound of the target. The metrics of numbers require it.
+        account: The `Account` that each call is charged to. None charges nobody: you keep count.
+        random_state: None for private scores. A whole number makes them repeatable for experiments, and not private.
 
     >>> print(PrivateScore("accuracy", epsilon=0.5).privacy_loss())
     ε = 0.5 (add_remove, per person)
@@ -63,11 +70,24 @@ class PrivateScore(metaclass=Helpful):
             self._box()
 
     def privacy_loss(self) -> Loss:
-        """Of one call."""
+        """What one call costs."""
         return self._spending().stated
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Pay, then compare what the estimator predicts with the truth."""
+        """Pay, then compare what the estimator predicts with the truth.
+
+        Args:
+            estimator: A fitted model.
+            X: The rows to predict.
+            y: The true labels or numbers.
+
+        Returns:
+            The noisy score.
+
+        Raises:
+            InvalidParameter: If balanced accuracy is asked of an estimator without classes. Nothing was spent.
+            BudgetExceeded: If the account does not cover the call. Nothing was spent.
+        """
         same_rows(X, y)
         entropy = entropy_of(self.random_state)
         if self.metric == "balanced_accuracy" and not hasattr(estimator, "classes_"):
@@ -135,10 +155,15 @@ class PrivateScore(metaclass=Helpful):
 
 
 class CoinFolds:
-    """Cross validation whose folds do not move when a row is added: every row goes to a fold by a die of its own.
+    """Cross-validation whose folds do not move when a row is added: a die of its own sends each row to a fold.
 
-    `KFold` and its kin cut at places that depend on the number of rows (or of a class), so one row more can exchange
-    rows between all the folds, and a fit of each then loses more than once what it states.
+    `KFold` and similar classes cut at places that depend on the number of rows (or of a class). One more row can then
+    exchange rows between all folds, and the fits together lose more than they state.
+
+    Args:
+        folds: How many folds there are, at least 2.
+        random_state: None draws new folds at each call of `split`. A whole number makes them repeatable for
+            experiments; then the privacy argument does not hold.
 
     >>> [len(train) + len(test) for train, test in CoinFolds(3, random_state=0).split([[0.0]] * 10)]
     [10, 10, 10]
@@ -151,11 +176,29 @@ class CoinFolds:
         return f"CoinFolds({self.folds})"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """How many folds there are."""
+        """How many folds there are, as scikit-learn asks for it.
+
+        Args:
+            X: Ignored.
+            y: Ignored.
+            groups: Ignored.
+
+        Returns:
+            The number of folds.
+        """
         return self.folds
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Places of the rows to fit on and of the rows to score on, for each fold."""
+        """Divide the rows, once for each fold.
+
+        Args:
+            X: The rows. Only their number is used.
+            y: Ignored.
+            groups: Ignored.
+
+        Returns:
+            For each fold the places of the rows to fit on and of the rows to score on.
+        """
         fold = uniform_below(self.folds, len(X), entropy_of(self.random_state))
         for number in range(self.folds):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

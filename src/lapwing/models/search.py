@@ -1,6 +1,6 @@
-"""The best of some hyper-parameters, chosen by the rows and paid for.
+"""Private grid search: choose the best hyperparameters by the rows, and pay for it.
 
-Every row is sent by a die of its own to one of the training parts or to the validation part. Fits and the choice then
+Each row is sent by a die of its own to one of the training parts or to the validation part. Fits and the choice then
 act on disjoint rows, and together lose the largest of their losses, not the sum.
 """
 
@@ -79,16 +79,36 @@ class _Recipe:
 class PrivateGridSearch(PrivateEstimator[_Recipe]):
     """Fits a private estimator with every setting of a grid and keeps one that predicts (nearly) best.
 
-    `training="apart"` gives every candidate rows of its own; `"shared"` gives all of them the same rows, and their
-    losses add up. `validation` is the share of rows that only choose: by default one part among equal ones, or a fifth
-    if training is shared. `refit` fits the winner on all rows and pays for that. The metric is accuracy, or
-    neg_mean_squared_error or neg_mean_absolute_error with `target_bounds`. The estimator is one of lapwing.models or a
-    Pipeline of nothing else, and keeps its own epsilon; `epsilon` is for the choice. Give the account to the search.
-
     Privacy: apart: the largest of the candidates' losses and epsilon; shared: the larger of the candidates' sum and
     epsilon; a refit adds the largest of the candidates' losses. add_remove, one row.
     Accuracy: with probability 1 − β the choice is wrong on at most ln(k/β)/ε validation rows more than the best.
     Proof: search.md
+
+    Args:
+        estimator: A classifier or regressor of lapwing.models, or a Pipeline of nothing but its estimators. It keeps
+            its own epsilon. Give the account to the search, not to the estimator.
+        param_grid: The settings to try, as in scikit-learn's `GridSearchCV`: a dict of lists, or a list of such dicts.
+        epsilon: What the choice may spend, as ε. The fits spend what the estimator states.
+        metric: "accuracy", "neg_mean_squared_error" or "neg_mean_absolute_error".
+        target_bounds: Public lower and upper bound of the target. The two metrics of numbers require it.
+        training: "apart" gives each candidate rows of its own. "shared" gives all of them the same rows, and their
+            losses add up.
+        validation: The probability that a row is used for the choice only. None makes all parts equally large, or means
+            1/5 if training is shared.
+        refit: Whether to fit the winner once more on all rows, and pay for that.
+
+    Attributes:
+        best_params_: The setting that was chosen.
+        best_index_: Its place in the grid.
+        best_estimator_: The model with this setting.
+
+    >>> X = np.arange(3000).reshape(-1, 1) % 100
+    >>> tree = lw.models.DecisionTree(epsilon=5, bounds=(0, 100), classes=[False, True])
+    >>> search = PrivateGridSearch(tree, {"max_depth": [1, 2]}, epsilon=1).fit(X, X[:, 0] > 50)
+    >>> search.predict([[20], [80]]).tolist()
+    [False, True]
+    >>> print(search.privacy_loss_)
+    ε = 5 (add_remove, per person)
     """
 
     bounds: Any = None
@@ -185,18 +205,40 @@ class PrivateGridSearch(PrivateEstimator[_Recipe]):
         return self.metric == "neg_mean_absolute_error"
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """What the chosen model predicts."""
+        """What the chosen model predicts.
+
+        Args:
+            X: Rows with the columns of the fit.
+
+        Returns:
+            A label or a number for each row.
+        """
         self._rows(X)
         return np.asarray(self.best_estimator_.predict(X))
 
     @available_if(lambda self: hasattr(getattr(self, "best_estimator_", self.estimator), "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """What the chosen model deems each class worth."""
+        """The probability of each class, if the chosen model knows it.
+
+        Args:
+            X: Rows with the columns of the fit.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         self._rows(X)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
     def score(self, X: Any, y: Any) -> float:
-        """The score of the chosen model: not private, for it reads the rows without noise."""
+        """The score of the chosen model. It is not private, because it reads the rows without noise.
+
+        Args:
+            X: The rows to predict.
+            y: The true labels or numbers.
+
+        Returns:
+            The share of rows predicted rightly, or R² for numbers.
+        """
         self._rows(X)
         return float(self.best_estimator_.score(X, y))
 

@@ -17,7 +17,17 @@ from lapwing.noise import Entropy
 
 
 class DescentClassifier(PrivateClassifier[Plan]):
-    """What a linear classifier and a network share: everything but the hidden layers."""
+    """What a linear classifier and a network have in common: everything but the hidden layers.
+
+    Args:
+        epsilon: What a fit may spend, as the ε of (ε, δ)-differential privacy. The noise is chosen to cost just this.
+        delta: The δ of (ε, δ)-differential privacy. It should be far smaller than one over the number of rows.
+        epochs: How often each row takes part, on average. More epochs mean more steps, and more noise in each.
+        sampling: The probability that a row takes part in one step, so that there are `epochs / sampling` steps.
+        clip: Longer gradients of a row are cut to this length. Columns count in half widths of their bounds.
+        learning_rate: The step size of the Adam optimiser.
+        progress: Whether to show a progress bar on a terminal.
+    """
 
     def _hidden(self) -> Sequence[int]:
         return ()
@@ -31,11 +41,25 @@ class DescentClassifier(PrivateClassifier[Plan]):
         self.weights_ = train(recipe, rows, lambda scores, chosen: class_error(scores, places[chosen]), entropy)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of every class."""
+        """The probability of each class.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`.
+        """
         return softmax(self._scores(X) / SCORE_STEP)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most likely class."""
+        """The most probable class of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A label for each row. Predicting costs nothing, but the labels describe these rows.
+        """
         chosen = np.argmax(self._scores(X), axis=1)
         return np.asarray(self.classes_[chosen])
 
@@ -45,14 +69,15 @@ class DescentClassifier(PrivateClassifier[Plan]):
 
 
 class SGDClassifier(DescentClassifier):
-    """Softmax regression for any number of classes, by noisy descent on random samples of the rows.
-
-    Every row takes part in a step with probability `sampling`, so `epochs` times in all. Its gradient is cut to the
-    length `clip`; features count in half widths of their bounds. `progress` shows a bar on a terminal.
+    """Softmax regression for any number of classes, by noisy gradient descent on random samples of the rows (DP-SGD).
 
     Privacy: (epsilon, delta), add_remove, one row. How many rows there are is not used.
     Accuracy: grows with the number of rows; `quote()` tells by how many rows' gradients a sum is off.
     Proof: training.md
+
+    Attributes:
+        coef_: The slopes, a row for each class, in the units of the data.
+        intercept_: The score of each class where all columns are 0.
 
     >>> X = np.arange(1000).reshape(-1, 1) % 100
     >>> model = SGDClassifier(epsilon=10, delta=1e-6, bounds=(0, 100), classes=[False, True]).fit(X, X[:, 0] > 50)
@@ -95,17 +120,29 @@ class SGDClassifier(DescentClassifier):
 
 
 class SGDRegressor(PrivateRegressor[Plan]):
-    """Linear regression by noisy descent on random samples of the rows; parameters are those of `SGDClassifier`.
+    """Linear regression by noisy gradient descent on random samples of the rows (DP-SGD).
 
-    The target counts in half widths of `target_bounds`. Cutting long gradients makes it robust: a row far from the line
-    pulls with a bounded force, as under Huber's loss. Where rows are plenty and targets skew, a larger `clip` keeps the
-    line nearer to the mean.
+    The target counts in half widths of `target_bounds`. Cutting long gradients makes the line robust: a row far from it
+    pulls with a bounded force, as under Huber's loss.
 
     Privacy: (epsilon, delta), add_remove, one row. How many rows there are is not used.
     Accuracy: grows with the number of rows; `quote()` tells by how many rows' gradients a sum is off.
     Proof: training.md
 
-    >>> import numpy as np
+    Args:
+        epsilon: What a fit may spend, as the ε of (ε, δ)-differential privacy. The noise is chosen to cost just this.
+        delta: The δ of (ε, δ)-differential privacy. It should be far smaller than one over the number of rows.
+        epochs: How often each row takes part, on average. More epochs mean more steps, and more noise in each.
+        sampling: The probability that a row takes part in one step, so that there are `epochs / sampling` steps.
+        clip: Longer gradients of a row are cut to this length. With many rows and a skewed target, a larger one keeps
+            the line nearer to the mean.
+        learning_rate: The step size of the Adam optimiser.
+        progress: Whether to show a progress bar on a terminal.
+
+    Attributes:
+        coef_: The slope of each column, in the units of the data.
+        intercept_: The value where all columns are 0.
+
     >>> x = np.linspace(0, 1, 500)[:, None]
     >>> model = SGDRegressor(epsilon=5, bounds=(0, 1), target_bounds=(0, 1)).fit(x, x[:, 0])
     >>> model.predict([[0.5]]).shape
@@ -153,7 +190,14 @@ class SGDRegressor(PrivateRegressor[Plan]):
         self.coef_ = coefficients[0] * target.half[0]
 
     def predict(self, X: Any) -> Floats:
-        """Numbers within the target's bounds."""
+        """The predicted target of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A number within `target_bounds` for each row.
+        """
         rows = self._rows(X)
         scores = scores_of(self.weights_, self._box(rows.shape[1], self._names()), rows)[:, 0]
         return self._target_box().back(np.clip(scores, -1.0, 1.0))

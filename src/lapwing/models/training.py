@@ -1,4 +1,4 @@
-"""Private descent: at every step a secret sample of the rows, gradients of certain length, exact sums and noise.
+"""Private gradient descent (DP-SGD): secret samples of the rows, gradients of bounded length, exact sums and noise.
 
     coins of all rows → gradients as whole numbers within a ball → exact sum → discrete Gaussian noise → next weights
 

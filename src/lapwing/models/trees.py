@@ -190,15 +190,21 @@ class _Recipe:
 class DecisionTree(PrivateClassifier[_Recipe]):
     """One tree of a fixed depth, with noisy class counts in its leaves.
 
-    `method="id3"` chooses every split privately, by how many rows are right if both sides get their commonest class
-    (the operator Max of Friedman and Schuster 2010). `method="random"` draws the splits without looking and spends
-    everything on the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012). Without `max_depth`, a noisy number of
-    rows decides how deep "id3" goes.
-
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: a count in a leaf is off by about 2 / epsilon ("id3") or 1 / epsilon; leaves with fewer rows are guesses.
-    `RandomForest` is better unless one tree must be looked at.
+    Use `RandomForest`, which is better, unless people must look at one tree.
     Proof: trees.md
+
+    Args:
+        method: "id3" chooses every split privately, by how many rows are right if both sides get their commonest class
+            (the operator Max of Friedman and Schuster 2010). "random" draws the splits without looking and spends
+            everything on the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012).
+        max_depth: The number of levels, at most 12. None lets a noisy number of rows decide ("id3"), or means 6
+            ("random").
+
+    Attributes:
+        levels_: The splits, level by level.
+        counts_: The noisy number of rows of each class in each leaf.
 
     >>> ages, member = np.arange(1000).reshape(-1, 1) % 100, np.arange(1000) % 100 >= 50
     >>> tree = DecisionTree(max_depth=1, epsilon=10, bounds=(0, 100), classes=[False, True]).fit(ages, member)
@@ -263,17 +269,39 @@ class DecisionTree(PrivateClassifier[_Recipe]):
         return tuple(levels)
 
     def apply(self, X: Any) -> Integers:
-        """The leaf of each row."""
+        """The leaf of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            For each row the place of its leaf in `counts_`.
+        """
         rows = self._rows(X)
         return leaves_of(self.levels_, cells_of(self._box(rows.shape[1], self._names()), rows))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, in the order of `classes_`."""
+        """The probability of each class.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A row for each row and a column for each class, in the order of `classes_`. Leaves with few rows give nearly
+            equal probabilities.
+        """
         leaves = self.apply(X)
         return shares(self.counts_, self.noise_)[leaves]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row.
+
+        Args:
+            X: Rows with the columns of the fit. Values outside the bounds are clamped.
+
+        Returns:
+            A label for each row. Predicting costs nothing, but the labels describe these rows.
+        """
         leaves = self.apply(X)
         labels: NDArray[Any] = self.classes_[self.counts_.argmax(axis=1)[leaves]]
         return labels

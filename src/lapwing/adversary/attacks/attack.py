@@ -1,4 +1,4 @@
-"""What an attack is: a secret, a method that gives it away, and the private answer to the same question that does not.
+"""What an attack is: a secret, a method that reveals it, and a private answer to the same question.
 
 Every attack is played in rounds. A round draws a secret, lets the method answer, lets the attacker guess, and gives the
 share of the secret that was guessed: 0 or 1 for one value, anything between for many. Weak methods are broken; against

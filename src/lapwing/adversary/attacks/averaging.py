@@ -50,7 +50,7 @@ def average(answers: ArrayLike, *, low: float, high: float, scale: float, about:
         sure=sure_of(odds),
         because=f"{len(values):,} answers, {values.mean():.4g} on average."
         if len(values) > 1
-        else f"It says {values[0]:g}.",
+        else f"The answer is {values[0]:g}.",
     )
 
 
@@ -106,7 +106,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
         answers = truth + discrete_laplace(1 / Fraction(EACH), times, entropy)
         cases.append((answers, 1 / EACH, f"fresh noise, epsilon = {EACH:g} each"))
     kept = Laplace(epsilon=1, sensitivity=1).release(truth, entropy)
-    cases.append(([kept], 1.0, "one stored answer, epsilon = 1, however often it is said"))
+    cases.append(([kept], 1.0, "one stored answer, epsilon = 1, however often it is repeated"))
     return [
         replace(average(some, low=OTHERS, high=OTHERS + 1, scale=scale, about=f"smokers, {how}"), truth=truth)
         for some, scale, how in cases

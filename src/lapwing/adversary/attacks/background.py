@@ -1,4 +1,4 @@
-"""What the attacker knows already, put beside what the class says."""
+"""Background knowledge: what the attacker knows already, combined with what the class says."""
 
 from __future__ import annotations
 
@@ -105,7 +105,10 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 BACKGROUND = Attack(
     name="background",
     title="Background knowledge: what the attacker knows already",
-    secret="which of two diagnoses a patient has, after the other two of four are ruled out",
+    secret=(
+        "which of two diagnoses a patient has, after the other two of four are ruled out; the attacker chooses the "
+        "patient"
+    ),
     source="Machanavajjhala et al. 2007",
     weak={
         "5-anonymous table": _game(ward.anonymous(5, KINDS)),

@@ -1,4 +1,4 @@
-"""The people of a census block from the tables about it.
+"""Reconstruction of a census block: its people from the tables about it.
 
 A table of counts, mean and median ages says which blocks are possible, and often it is one only (Garfinkel, Abowd and
 Martindale 2019). `reconstruct_block` searches all blocks that fit; the contest asks who of seven known residents is
@@ -315,7 +315,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
             about=f"the resident of {person.age}, from private tables (epsilon = 1)",
             guess="married" if chance > 0.5 else "single",
             sure=max(float(chance), 1 - float(chance)),
-            because="Of all ways to be married, weighted by how well they explain the noisy tables.",
+            because="From all ways to be married, weighted by how well they explain the noisy tables.",
             truth="married" if person.married else "single",
         )
         for person, chance in zip(BLOCK, tables.chances(released, BLOCK), strict=True)
@@ -338,6 +338,6 @@ CENSUS = Attack(
     bound=best_guess,
     example=_example,
     measured="marriages right",
-    lesson="Tables of exact numbers are equations about people, and few people leave few solutions.",
+    lesson="Tables of exact numbers are equations about people. For few people there are few solutions.",
     rounds=100,
 )

@@ -1,4 +1,4 @@
-"""Two tables, each anonymous, about somebody who is in both."""
+"""Composition: two anonymous tables about the same person."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def composition(
     >>> first = {"age": ["60-80", "60-80"], "illness": ["Parkinson's", "stroke"]}
     >>> second = {"age": [">= 70", ">= 70"], "illness": ["Parkinson's", "arthritis"]}
     >>> print(*composition([first, second], ["age"], "illness", {"Mrs. Garcia": {"age": 78}}))
-    Mrs. Garcia: Parkinson's (certainly). It alone is in all 2 tables among the rows that may be theirs.
+    Mrs. Garcia: Parkinson's (certainly). Only this value is in all 2 tables among the rows that may be theirs.
     """
     if not len(tables):
         raise InvalidParameter("tables", tables, "there is nothing to compose", "Pass a list of two tables or more.")
@@ -52,7 +52,7 @@ def composition(
         if not odds.any():
             continue  # not in all of the tables
         best, left = int(odds.argmax()), int(np.count_nonzero(odds))
-        because = f"It alone is in all {len(read)} tables among the rows that may be theirs."
+        because = f"Only this value is in all {len(read)} tables among the rows that may be theirs."
         if left > 1:
             because = f"{left} values are in all {len(read)} tables among the rows that may be theirs."
         sure = 1.0 if left == 1 else float(odds[best] / odds.sum())
@@ -110,7 +110,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 COMPOSITION = Attack(
     name="composition",
     title="Composition: two anonymous tables about the same people",
-    secret="which of eight diagnoses a patient of both hospitals has",
+    secret="which of eight diagnoses a patient of both hospitals has; the attacker chooses the patient",
     source="Ganta, Kasiviswanathan and Smith 2008",
     weak={
         "two 5-anonymous tables": _anonymous(5),
@@ -123,5 +123,8 @@ COMPOSITION = Attack(
     bound=_bound,
     chance=1 / KINDS,
     example=_example,
-    lesson="Anonymous tables do not add up to an anonymous table. Private answers do: their epsilons are added.",
+    lesson=(
+        "Two anonymous tables together need not be anonymous. Private answers stay private together: their epsilons "
+        "add up."
+    ),
 )

@@ -1,4 +1,4 @@
-"""Reports that tell about each other: the critique of Chrome's metrics.
+"""Correlated metrics: reports about the same secret add up. This is the critique of Chrome's metrics.
 
 “An app banner was shown” and “an app banner was dismissed” both report the site, each with a budget of its own, so a
 site is reported twice. The same happens to somebody with several devices, whose permanent responses
@@ -49,7 +49,7 @@ def correlated(
         raise InvalidParameter("streams", f"<{len(streams)}>", why, "Write [(rows, sites), (rows, sites)].")
     scores = sum(evidence(rows, bits_set(answers, protocol), protocol) for rows, answers in streams)
     secrets = streams[0][1]
-    because = f"{len(streams)} stream{'s' * (len(streams) > 1)} of reports fit it best, of {len(secrets)} candidates."
+    because = f"Of {len(secrets)} candidates, it fits {len(streams)} stream{'s' * (len(streams) > 1)} of reports best."
     return likeliest(scores, secrets, about=about, because=because)  # type: ignore[arg-type]  # sum may be 0, says mypy
 
 
@@ -102,7 +102,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 CORRELATION = Attack(
     name="correlation",
     title="Correlated metrics: several budgets for one secret",
-    secret=f"which of {len(SITES)} sites somebody visited",
+    secret=f"which of {len(SITES)} sites a person visited",
     source="Erlingsson, Pihur and Korolova 2014",
     weak={
         "2 metrics with a budget each": partial(_separate, 2, False),

@@ -1,4 +1,4 @@
-"""Refusals that tell: an auditor who looks at the data before it refuses.
+"""Denials: an auditor that looks at the data before it refuses reveals the data by its refusals.
 
 Source: Kenthapadi, Mishra and Nissim 2005, Simulatable auditing. An auditor refuses what would give a value away. If
 that depends on the true answer, the refusal says what the answer would have been. Two examples:
@@ -50,7 +50,7 @@ def largest_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
         most = ask(three)
         missed = [person for person in three if isinstance(ask([other for other in three if other != person]), Refused)]
         if len(missed) == 1 and not isinstance(most, Refused):
-            why = f"The maximum of {start} to {start + 2} was answered, and refused without person {missed[0]}."
+            why = f"The maximum of {start} to {start + 2} was answered. Without person {missed[0]} it was refused."
             conclusions.append(Conclusion(about=f"person {missed[0]}", guess=most, sure=1, because=why))
     return conclusions
 
@@ -72,8 +72,8 @@ def table_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
     settled = not isinstance(answer, Refused)
     if settled and sum(values[person] for person in three) != answer:
         values = [1 - value for value in values]
-    how = "A sum over three tells which is 1." if settled else "Which of them is 1 remains unknown."
-    why = f"Sums of neighbours are refused if they are equal. {how}"
+    how = "A sum over three people tells which are 1." if settled else "Which are 1 remains unknown."
+    why = f"The sum of two neighbours is refused if they have the same value. {how}"
     sure = 1.0 if settled else 0.5
     return [
         Conclusion(about=f"person {person}", guess=value, sure=sure, because=why) for person, value in enumerate(values)
@@ -219,6 +219,6 @@ MAX_DENIALS = Attack(
     bound=lambda epsilon: best_guess(epsilon, prior=Fraction(1, len(PAY))),
     chance=1 / len(PAY),
     example=_maxima_example,
-    lesson="“The maximum without Ada is refused” means that Ada has it.",
+    lesson="If the auditor refuses the maximum without Ada, then Ada has the maximum.",
     rounds=400,
 )

@@ -148,7 +148,7 @@ def _conclusion(values: Sequence[float | Pair], ways: Sequence[int], output: str
     """By Bayes' rule, for even odds beforehand."""
     most, least = (0, 1) if ways[0] >= ways[1] else (1, 0)
     sure = ways[most] / sum(ways) if any(ways) else 0.5
-    why = f"Uniform numbers that make {output}: {ways[most]} from {values[most]}, {ways[least]} from {values[least]}."
+    why = f"Uniform numbers that give {output}: {ways[most]} from {values[most]}, {ways[least]} from {values[least]}."
     return Conclusion(about="the value", guess=values[most], sure=sure, because=why)
 
 
@@ -212,7 +212,7 @@ def _gaussian_example(entropy: Entropy) -> Sequence[Conclusion]:
     naive = float_gaussian(naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy), sigma=SIGMA)
     output = Gaussian(sigma=int(SIGMA), sensitivity=1).release(int(bit), entropy)
     lead = (2 * output - 1) / (2 * SIGMA**2)  # ln of the odds of 1 against 0
-    why = f"{output} is nearer to it: exact noise of the same size says no more."
+    why = f"{output} is nearer to this value. Exact noise of the same size says no more."
     exact = Conclusion(about="the first value", guess=float(lead > 0), sure=sure_of(lead), because=why, truth=bit)
     return [replace(naive, truth=(bit, 0.0)), exact]
 
@@ -232,7 +232,7 @@ FLOAT_LAPLACE = Attack(
     private=_private_laplace,
     bound=best_guess,
     example=_laplace_example,
-    lesson="A proof about real numbers says nothing about doubles: noise belongs on a grid, drawn exactly.",
+    lesson="A proof about real numbers says nothing about doubles. Noise must be drawn exactly, on a grid.",
     rounds=1000,
 )
 FLOAT_GAUSSIAN = Attack(

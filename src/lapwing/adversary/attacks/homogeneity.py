@@ -1,4 +1,4 @@
-"""Everybody in a class has the same: then it does not matter which row is whose."""
+"""Homogeneity: if everybody in a class has the same value, it does not matter which row belongs to whom."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 HOMOGENEITY = Attack(
     name="homogeneity",
     title="Homogeneity: a class in which all people have the same value",
-    secret="whether a patient has cancer",
+    secret="whether a patient has cancer; the attacker chooses the patient",
     source="Machanavajjhala et al. 2007",
     weak={f"{k}-anonymous table": _anonymous(k) for k in (2, 5, 10)},
     answer=ward.PRIVATE,
@@ -74,5 +74,8 @@ HOMOGENEITY = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="k-anonymity hides which row is whose, not what the rows say. A larger k only makes such classes rarer.",
+    lesson=(
+        "k-anonymity hides which row belongs to whom, but not what the rows say. A larger k only makes such classes "
+        "rarer."
+    ),
 )

@@ -127,9 +127,9 @@ class Linkage:
         guesses = [values[row] for row in rows]
         best = max(dict.fromkeys(guesses), key=guesses.count, default=None)
         sure = guesses.count(best) / len(guesses) if guesses else 0.0
-        fit = "one row fits" if len(rows) == 1 else f"{len(rows)} rows fit"
-        because = f"In {', '.join(self.on)} {fit}" + (
-            f", {guesses.count(best)} of them say so." if len(rows) > 1 else "."
+        fit = "One row fits" if len(rows) == 1 else f"{len(rows)} rows fit"
+        because = f"{fit} in {', '.join(self.on)}" + (
+            f", and {guesses.count(best)} of them say so." if len(rows) > 1 else "."
         )
         return Conclusion(about=about or f"person {person}", guess=best, sure=sure, because=because, truth=truth)
 
@@ -175,7 +175,7 @@ def linkage(
     >>> match.named, match.sure.tolist()
     ({0: 0}, [1.0, 0.5])
     >>> print(match.guess(0, released["diagnosis"], about="Ada"))
-    Ada: asthma (certainly). In born, sex one row fits.
+    Ada: asthma (certainly). One row fits in born, sex.
     """
     theirs, ours = columns_of(released), columns_of(known)
     names = some(theirs, on=on)
@@ -399,7 +399,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
         about=f"{name}, from private counts (epsilon = 1)",
         guess=kinds[int(chances.argmax())],
         sure=float(chances.max()),
-        because=f"A blind guess of {kinds[0]} is right with {_PRIOR:.0%}.",
+        because=f"A blind guess of {kinds[0]} is right in {_PRIOR:.0%} of all cases.",
         truth=truth,
     )
     return [*(conclusion(method, on, coarser) for method, (on, coarser) in _METHODS.items()), private]
@@ -424,7 +424,10 @@ LINKAGE = Attack(
     bound=lambda epsilon: best_guess(epsilon, prior=_PRIOR),
     chance=_PRIOR,
     example=_example,
-    lesson="A birth date, a sex and a postcode are a name. What is removed matters less than what can be compared.",
+    lesson=(
+        "Birth date, sex and postcode together identify most people. What is removed matters less than what can be "
+        "compared."
+    ),
     measured="diagnoses guessed",
     rounds=2000,
 )

@@ -1,4 +1,4 @@
-"""Was this person in the training data? What a fitted model fits unusually well, it has probably seen.
+"""Membership: was this person in the training data? A model that fits a row unusually well has probably seen it.
 
 The threshold attack of Yeom et al. 2018: a row is called a member if its loss is small. The attack with shadow models
 is in shadow_models.py; both end in a `Membership`.

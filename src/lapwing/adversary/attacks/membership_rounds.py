@@ -7,6 +7,7 @@ the bounds allow. The relation is add_remove, the unit one row: epsilon bounds j
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -18,6 +19,7 @@ from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds, repeata
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.membership import Floats, evidence
 from lapwing.adversary.attacks.shadow_models import Tell
+from lapwing.errors import NoiseWarning
 from lapwing.noise import Entropy, bernoulli, uniform_below
 
 DELTA = 1e-5
@@ -87,7 +89,10 @@ def private_line(epsilon: float, table: Table, entropy: Entropy) -> Floats:
     """What the private regression predicts for Ada, from its coefficients."""
     from lapwing.models import LinearRegression
 
-    model = LinearRegression(epsilon=epsilon, bounds=(-1, 1), target_bounds=(-1, 1), random_state=entropy).fit(*table)
+    model = LinearRegression(epsilon=epsilon, bounds=(-1, 1), target_bounds=(-1, 1), random_state=entropy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseWarning)  # that noise hides Ada is what the attack shows
+        model.fit(*table)
     return np.array([_RARE * float(model.coef_.sum()) + model.intercept_])
 
 
@@ -174,7 +179,7 @@ def _attack(
             tell = studied(seen, tables(labels), entropy, shadows)
             guess, sure = tell.sure(seen(tables(labels)[int(coin)], entropy))
             like = (tell.hits, tell.alarms) if guess else (1 - tell.hits, 1 - tell.alarms)
-            why = f"So look {like[0]:.0%} of {shadows} models fitted with her, and {like[1]:.0%} of those without."
+            why = f"{like[0]:.0%} of {shadows} models fitted with her look like this, and {like[1]:.0%} without her."
             conclusions.append(
                 Conclusion(about=f"Ada was in the data, from {words}", guess=guess, sure=sure, because=why, truth=coin)
             )
@@ -222,7 +227,10 @@ LOGISTIC_MEMBERSHIP = _attack(
     private_odds,
     labels=True,
     answer="private logistic regression",
-    lesson="An attacker who knows everybody else needs only one model. Privacy must hold even then.",
+    lesson=(
+        "An attacker who knows everybody else needs only one model to learn about the last person. Privacy must hold "
+        "even then."
+    ),
     source="Shokri et al. 2017 and Carlini et al. 2022",
 )
 NETWORK_MEMBERSHIP = _attack(

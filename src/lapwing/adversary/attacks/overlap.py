@@ -83,7 +83,7 @@ def _privately(people: Sequence[int], epsilon: float, entropy: Entropy) -> Concl
     inside = [[person in group for person in range(PEOPLE)] for group in GROUPS]
     noisy = private_sums(people, inside, epsilon=epsilon, entropy=entropy)
     (ada,) = overlap(GROUPS, noisy, people=PEOPLE)
-    why = f"It follows from {len(GROUPS)} noisy sums that the noisy value is {ada.guess}."
+    why = f"The {len(GROUPS)} noisy sums give the noisy value {ada.guess}."
     return replace(differencing(float(ada.guess), 0, noise=1 / epsilon, errors=1), about=ada.about, because=why)
 
 
@@ -109,6 +109,6 @@ OVERLAP = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="A limit on the overlap of two questions does not stop the attack. It only takes more questions.",
+    lesson="A limit on the overlap of two questions does not stop the attack. The attack only takes more questions.",
     rounds=400,
 )

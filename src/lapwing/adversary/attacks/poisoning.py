@@ -1,4 +1,4 @@
-"""Fakes: an attack on the truth, not on privacy.
+"""Poisoning: fake reports, an attack on the truth and not on privacy.
 
 Whoever writes a report of a local protocol without tossing its coins speaks louder than honest people, for estimates
 make up for coins that were never tossed (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021). The smaller epsilon, the
@@ -73,8 +73,8 @@ def poison(
         about=f"the share of answer {target!r}",
         guess=f"{share:.1%} ± {around:.1%}",
         sure=confidence,
-        because=f"The analyst believes this; {fakes:,} of {estimates.n:,} reports are fakes, honest people show "
-        f"{truth:.1%}.",
+        because=f"The analyst believes this. {fakes:,} of {estimates.n:,} reports are fakes. Among honest people the "
+        f"share is {truth:.1%}.",
         truth=f"{truth:.1%}",
     )
 
@@ -127,7 +127,10 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 POISONING = Attack(
     name="poisoning",
     title="Poisoning: how much a fake report can change",
-    secret=f"nothing; {FAKES:,} fakes among {HONEST:,} honest people raise an answer that one in {ANSWERS} gives",
+    secret=(
+        f"nothing; {FAKES:,} fakes among {HONEST:,} honest people try to raise an answer that one person in {ANSWERS} "
+        "gives"
+    ),
     source="Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021",
     weak={
         f"{name} at epsilon = {epsilon:g}": partial(_local, partial(encoding, epsilon, optimized=optimized))
@@ -141,7 +144,9 @@ POISONING = Attack(
     chance=1 / ANSWERS,
     example=_example,
     measured="share found for the target",
-    lesson="Local differential privacy costs robustness: the less honest reports say, the more a fake changes.",
+    lesson=(
+        "Local differential privacy costs robustness: the less an honest report reveals, the more a fake report counts."
+    ),
     blind="what is true",
     rounds=240,
 )

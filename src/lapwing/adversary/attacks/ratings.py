@@ -1,4 +1,4 @@
-"""Who a row of ratings belongs to, from a few ratings with errors: the attack on the Netflix prize.
+"""Sparse matching: a few ratings with errors identify a row. This is the attack on the Netflix prize.
 
 Narayanan and Shmatikov (2008), Robust de-anonymization of large sparse datasets. Everybody has rated a few of very many
 films, and hardly two people the same. Eight ratings, two of them wrong, with dates that are off by two weeks, are a
@@ -346,8 +346,8 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
                 about=f"viewer {viewer} watched the film, from {method}",
                 guess=seen,
                 sure=0.5 if seen is None else tried.sure,
-                because=f"By 8 ratings, 2 of them wrong, one row lies {match.eccentricity:.1f} standard deviations "
-                f"ahead; tried on 100 others, this finds {tried.right:.0%} and mistakes {tried.mistaken:.0%}.",
+                because=f"With 8 ratings, 2 of them wrong, one row scores {match.eccentricity:.1f} standard deviations "
+                f"above the next. Of 100 others, this finds {tried.right:.0%} and mistakes {tried.mistaken:.0%}.",
                 truth=truth,
             )
         )
@@ -364,8 +364,8 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 
 SPARSE = Attack(
     name="sparse",
-    title="Sparse matching: a few ratings are a name",
-    secret="whether a viewer watched a revealing film",
+    title="Sparse matching: a few ratings identify a person",
+    secret="whether a viewer watched a sensitive film",
     source="Narayanan and Shmatikov 2008",
     weak={"ratings under pseudonyms": _pseudonymous, "ratings changed a little": _perturbed},
     answer="numbers and sums of stars by film, with Laplace noise",
@@ -373,6 +373,6 @@ SPARSE = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="In sparse data everybody is unique. Wrong and changed values hardly protect anybody.",
+    lesson="In sparse data everybody is unique. Changing some values hardly protects anybody.",
     rounds=600,
 )

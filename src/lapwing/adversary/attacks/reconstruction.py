@@ -226,7 +226,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
             about=f"all {PEOPLE} bits, from {QUERIES} {name}",
             guess="".join(map(str, bits)),
             sure=sure,
-            because=f"{np.sum(bits == truth)} of {PEOPLE} are right, {PEOPLE // 2} or so would be by guessing.",
+            because=f"{np.sum(bits == truth)} of {PEOPLE} are right. Blind guesses get about {PEOPLE // 2} right.",
             truth="".join(str(int(bit)) for bit in truth),
         )
         for name, bits, sure in attempts

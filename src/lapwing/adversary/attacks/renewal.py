@@ -61,7 +61,7 @@ def renewal(reports: Reports, candidates: Sequence[Any], *, about: str = "the ta
     >>> renewal(month, EMOJI).guess
     '💊'
     """
-    because = f"Its cells fit {reports.n} report{'s' * (reports.n > 1)} best, of {len(candidates)} candidates."
+    because = f"Of {len(candidates)} candidates, it fits {reports.n} report{'s' * (reports.n > 1)} best."
     return likeliest(daily_evidence(reports, candidates).sum(axis=0), candidates, about=about, because=because)
 
 
@@ -92,7 +92,7 @@ def _lifetime(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 def _example(entropy: Entropy) -> Sequence[Conclusion]:
     truth = EMOJI[uniform_below(len(EMOJI), entropy=entropy)]
-    cases = [(days, Fraction(DAILY), f"epsilon = {DAILY} a day, {days} days") for days in (1, 7, 30)]
+    cases = [(days, Fraction(DAILY), f"epsilon = {DAILY} a day, {days} day{'s' * (days > 1)}") for days in (1, 7, 30)]
     cases.append((DONATIONS, Fraction(2, DONATIONS), f"epsilon = 2 for a lifetime, spent in {DONATIONS} days"))
     return [
         replace(
@@ -105,7 +105,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 RENEWAL = Attack(
     name="renewal",
     title="Renewal: an epsilon that is spent anew every day",
-    secret=f"which of {len(EMOJI)} emoji somebody uses every day",
+    secret=f"which of {len(EMOJI)} emoji a person uses every day",
     source="Tang, Korolova, Bai, Wang and Wang 2017",
     weak={f"epsilon = {DAILY} a day, renewed for {days} days": partial(_renewed, days) for days in (7, 30)},
     answer=f"one epsilon for a lifetime, spent in {DONATIONS} days",
@@ -115,6 +115,6 @@ RENEWAL = Attack(
     chance=1 / len(EMOJI),
     example=_example,
     measured="emoji named",
-    lesson="Ask for the epsilon of a lifetime. An epsilon per day adds up with every day.",
+    lesson="Ask for the epsilon of a lifetime. An epsilon per day is multiplied by the number of days.",
     rounds=1000,
 )

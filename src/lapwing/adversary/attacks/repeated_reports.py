@@ -95,7 +95,7 @@ def repeated_reports(
     `rows` are the packed bits of the reports (`reports.column("bits")`); `memoised` says how the device made them.
     """
     scores = evidence(rows, bits_set(candidates, protocol, cohort=cohort), protocol, memoised=memoised)
-    because = f"Its bits fit {len(rows)} report{'s' * (len(rows) > 1)} best, of {len(candidates)} candidates."
+    because = f"Of {len(candidates)} candidates, it fits {len(rows)} report{'s' * (len(rows) > 1)} best."
     return likeliest(scores, candidates, about=about, because=because)
 
 
@@ -167,7 +167,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
 REPEATED_REPORTS = Attack(
     name="repeated-reports",
     title="Repeated reports: RAPPOR with and without a memory",
-    secret=f"which of {len(SITES)} home pages somebody has",
+    secret=f"which of {len(SITES)} home pages a person has",
     source="Erlingsson, Pihur and Korolova 2014",
     weak={f"{count} reports, with fresh randomness each time": partial(_forgetful, count) for count in (10, TIMES)},
     answer=f"{TIMES} reports from one memoised response",
@@ -177,5 +177,8 @@ REPEATED_REPORTS = Attack(
     chance=1 / len(SITES),
     example=_example,
     measured="home pages named",
-    lesson="A device that reports again must keep its random choices: a permanent response bounds the lifetime loss.",
+    lesson=(
+        "A device that reports repeatedly must keep its random choices. A permanent response bounds the loss of a "
+        "lifetime."
+    ),
 )

@@ -1,4 +1,4 @@
-"""Rounded counts: find the set where one person tips the scales, or ask until the rounding averages out.
+"""Rounded counts: find a group where one person changes the rounded count, or ask until the rounding averages out.
 
 Against rounding to the nearest the attacker lets a set grow person by person until the answer flips. Just before, one
 more person with the property would have flipped it: so the attacker adds Ada instead. Nobody else's value need be
@@ -43,8 +43,8 @@ def tipping(ask: Ask, others: Sequence[int], target: int, *, smallest: int = 0) 
     if flip is None:
         return None
     tipped = ask([*others[: flip - 1], target]) != start
-    said = "flips it" if tipped else "does not"
-    because = f"One person more with the property flips the answer for {flip - 1} people, and the target {said}."
+    said = "flips it, too" if tipped else "does not"
+    because = f"A person with the property flips the answer for {flip - 1} others, and the target {said}."
     return Conclusion(about="the target", guess=int(tipped), sure=1, because=because)
 
 
@@ -93,7 +93,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
         about="Ada smokes, from a private count (epsilon = 1) and everybody else's answers",
         guess=int(noisy - others >= 1),
         sure=best_guess(1),
-        because=f"The noisy count is {noisy}, the others are {others}.",
+        because=f"The noisy count is {noisy}. Without Ada the exact count is {others}.",
         truth=people[0],
     )
     return [replace(_tipped(people), about=f"Ada smokes, from counts rounded to {BASE}", truth=people[0]), private]
@@ -110,6 +110,9 @@ ROUNDING = Attack(
     private=against_everybody_known,
     bound=best_guess,
     example=_example,
-    lesson="Rounding is not noise: where the rounded value flips, it reveals one person, and attackers can find it.",
+    lesson=(
+        "Rounding is not noise. Where the rounded value flips, it reveals one person, and an attacker can find such "
+        "places."
+    ),
     rounds=1000,
 )

@@ -1,4 +1,4 @@
-"""Was this person in the training data? Ask models of one's own, fitted with and without that person.
+"""Shadow models: was this person in the training data? Compare with models fitted with and without that person.
 
 Shadow models (Shokri et al. 2017), judged by the ratio of two normal likelihoods for every candidate (Carlini et al.
 2022). An attacker who knows everybody else needs one candidate only; `Tell` is what he learns from his shadows.

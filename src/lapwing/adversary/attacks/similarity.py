@@ -112,7 +112,7 @@ _ORGANS = {code: (f"organ {meaning}",) for code, meaning in enumerate(MEANING.to
 SIMILARITY = Attack(
     name="similarity",
     title="Similarity: different values that mean the same",
-    secret="whether a patient has a disease of the stomach or of the lungs",
+    secret="whether a patient has a disease of the stomach or of the lungs; the attacker chooses the patient",
     source="Li, Li and Venkatasubramanian 2007",
     weak={
         "3-diverse table": _table(DistinctDiversity(sensitive=ward.SENSITIVE, least=3)),
@@ -123,5 +123,5 @@ SIMILARITY = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="A criterion that counts words ignores what they mean. A distance is only as good as its taxonomy.",
+    lesson="A criterion that counts words does not know what they mean. A distance is only as good as its taxonomy.",
 )

@@ -1,4 +1,4 @@
-"""A class in which something is far commoner than elsewhere gives its people away, diverse as it may be."""
+"""Skewness: a value that is far commoner in a class than elsewhere reveals people, even if the class is diverse."""
 
 from __future__ import annotations
 
@@ -110,6 +110,9 @@ SKEWNESS = Attack(
     bound=_bound,
     chance=float(RARE),
     example=_example,
-    lesson="A class with both answers is diverse. Yet the rare answer may be many times as common there as elsewhere.",
+    lesson=(
+        "A class with both answers is diverse, but the rare answer may still be many times as common there as "
+        "elsewhere."
+    ),
     measured="named people who are positive",
 )

@@ -1,4 +1,4 @@
-"""Answers from a random sample: a rare person who is in it is exposed, and everybody is in some sample.
+"""Sub-sampling: a rare person in the sample is exposed, and with many samples everybody is in one.
 
 Ada is the only lighthouse keeper. Two questions, how many keepers are in the sample and how many of them are ill, tell
 about her with certainty whenever she is in it. If each question gets a fresh sample, the attacker asks until she is.
@@ -33,7 +33,7 @@ def exposed(samples: Sequence[Columns], *, rare: str, sensitive: str) -> Conclus
         named(sample, rare=rare), named(sample, sensitive=sensitive)
         values = [value for flag, value in zip(sample[rare], sample[sensitive], strict=True) if flag]
         if values:
-            because = f"Sample {number} holds the only {rare}."
+            because = f"Sample {number} contains the only {rare}."
             return Conclusion(about=f"the only {rare}", guess=values[0], sure=1, because=because)
     return None
 
@@ -71,7 +71,7 @@ def _example(entropy: Entropy) -> Sequence[Conclusion]:
     samples: list[Columns] = []
     while (learned := exposed(samples, rare="keeper", sensitive="ill")) is None:
         samples.append(SubSample(share=SHARE).draw(table, entropy))
-    because = f"{learned.because} Each holds a tenth of the people."
+    because = f"{learned.because} Each sample contains a tenth of the people."
     return [replace(learned, about="Ada, the only lighthouse keeper, is ill", because=because, truth=ill[0])]
 
 
@@ -90,6 +90,6 @@ SUBSAMPLING = Attack(
     private=against_everybody_known,
     bound=best_guess,
     example=_example,
-    lesson="A sample protects only those who are not in it. Rare people need protection most, and are found first.",
+    lesson="A sample protects only those who are not in it. Rare people need protection most and are found first.",
     rounds=1000,
 )

@@ -30,13 +30,13 @@ def recovered(printed: Printed, *, known: Mapping[Cell, int] | None = None) -> l
     >>> counts = {"North": {"flu": 40, "HIV": 2}, "South": {"flu": 31, "HIV": 9}}
     >>> for learned in recovered(CellSuppression(complementary=False).publish(counts)):
     ...     print(learned)
-    North, HIV: 2 (certainly). The totals leave one value.
+    North, HIV: 2 (certainly). The totals allow one value only.
     """
     conclusions = []
     for (row, column), (low, high) in intervals(printed, known=known).items():
         values = high - low + 1
         guess: int | str = low if values == 1 else f"{low} to {high}"
-        because = "The totals leave one value." if values == 1 else f"The totals leave {values} values."
+        because = "The totals allow one value only." if values == 1 else f"The totals allow {values} values."
         conclusions.append(Conclusion(about=f"{row}, {column}", guess=guess, sure=1, because=because))
     return conclusions
 
@@ -128,6 +128,6 @@ SUPPRESSION = Attack(
     private=between_two_cells,
     bound=best_guess,
     example=_example,
-    lesson="Suppression fails once somebody knows one more hidden number. Noise protects whatever is known.",
+    lesson="Suppression fails once an attacker knows one more hidden number. Noise protects whatever they know.",
     rounds=300,
 )

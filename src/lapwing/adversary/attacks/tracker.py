@@ -1,4 +1,4 @@
-"""Trackers: questions about large groups that, put together, answer a question about a group too small to be answered.
+"""Trackers: questions about large groups that together answer a question about a group that is too small.
 
 Source: Denning, Denning and Schwartz 1979, The tracker: a threat to statistical database security; the individual
 tracker is Schlörer's (1975). They work for counts and sums of anything, against query-set-size control, and need a
@@ -163,6 +163,6 @@ TRACKER = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="If groups of n/4 people may be queried, so may any group: two sums minus two sums.",
+    lesson="If a rule allows questions about groups of n/4 people, any group can be computed: two sums minus two sums.",
     rounds=400,
 )

@@ -1,4 +1,4 @@
-"""How many people are the only ones with their values: over the columns that are released, and over how exact they are.
+"""Uniqueness: how many people are the only ones with their values, by the columns released and how exact they are.
 
 >>> table = {"sex": ["f", "f", "m"], "born": [1971, 1971, 1980]}
 >>> uniqueness(table, ["sex", "born"]).unique
