@@ -1,4 +1,4 @@
-"""Answers that go on: counters for streams, and which one to take for a ledger's currency.
+"""Answers over time: counters for streams, and which one to take for a ledger's currency.
 
 Every counter has the same interface (`counter.py`): `open`, then `observe` once a step, `estimate` whenever one likes.
 

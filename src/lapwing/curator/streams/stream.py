@@ -40,7 +40,7 @@ LARGEST_ERROR = 1e300
 
 @dataclass(frozen=True, repr=False)
 class Stream:
-    """Answers that go on. Everything it shows was paid for when it was opened.
+    """Answers over time. Everything it shows was paid for when it was opened.
 
     `observe` closes a step; `estimate`, `window`, `between`, `history` and `top` show what is known, and cost nothing.
     """
