@@ -182,7 +182,7 @@ WAYS: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
     "a public group": (
         {"transport": "blinded", "crowd": GROUPS},
         ("sealed three times", "Which of these do you belong to?", "<option>north</option>", "This is public"),
-        ("your true answer goes along",),
+        ("your true answer is sent along",),
     ),
     "a group of the answer": (
         {"transport": "blinded", "crowd": {**CROWD, "from": "answer"}},

@@ -217,7 +217,7 @@ def test_single_records_beside_statistics_are_set_apart() -> None:
 
 def test_the_law_is_never_promised(client: TestClient) -> None:
     page = client.get(f"/guide/advice?{answered(law='gdpr').address}").text
-    assert "no automatic legal answer" in page
+    assert "not automatically a legal answer" in page
     assert "data protection officer" in page
     for rule in engine.table():
         text = f"{rule.why} {rule.do}".lower()
@@ -458,7 +458,7 @@ def test_two_servers_are_as_accurate_as_a_curator_and_never_promise_anything_of_
     central, pair = advise(answered(ask=("count",))), advise(given := answered(ask=("count",), trust="two"))
     assert (pair.verdict, pair.model) == ("yes", "with two servers")
     assert pair.outlook[0].expected.error == central.outlook[0].expected.error
-    assert pair.guarantee.endswith("(replace, per person), towards everybody but both servers together")
+    assert pair.guarantee.endswith("(replace, per person), against everybody except both servers together")
     page = client.get(f"/guide/advice?{given.address}").text
     assert "If both servers work together, they learn every answer." in page
     assert "two machines of one firm are one server" in page
@@ -589,14 +589,14 @@ def test_the_same_answers_give_the_same_page(client: TestClient) -> None:
 
 
 WRONG = {
-    "people=abc": "is no whole number",
-    "people=-5": "is no whole number",
-    "people=1e5": "is no whole number",
-    "people=2,5": "is no whole number",
-    "people=2.5": "is no whole number",
+    "people=abc": "is not a whole number",
+    "people=-5": "is not a whole number",
+    "people=1e5": "is not a whole number",
+    "people=2,5": "is not a whole number",
+    "people=2.5": "is not a whole number",
     "people=0": "from 1 to 10,000,000,000",
     f"people={'9' * 5000}": "from 1 to 10,000,000,000",
-    "people=٣٠": "is no whole number",
+    "people=٣٠": "is not a whole number",
     "people=": "Write a whole number",
     "groups=1000001": "from 1 to 1,000,000",
     "about=martians": "is none of the answers",

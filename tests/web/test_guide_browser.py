@@ -30,7 +30,7 @@ def test_somebody_is_led_through_the_interview_and_told_what_can_be_said_so_far(
     expect(page.get_by_role("heading", name="The questions")).to_be_hidden()
     choose("Not people")
     expect(page.locator(".so-far")).to_contain_text("So far it looks like no.")
-    choose("People, and it could hurt them")
+    choose("People, and it could harm them")
     next_screen.click()
     expect(page.get_by_role("heading", name="The data")).to_be_visible()  # the number is missing
     page.get_by_label("How many people are in it?").fill("4,000")

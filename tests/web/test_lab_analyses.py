@@ -248,8 +248,8 @@ def test_groups_within_groups_add_up_and_are_those_of_plain_sql(world: World, tm
 @together(
     ("wrong", "said"),
     [
-        ({"second": "region"}, "is there already, further up"),
-        ({"third": "smoker"}, "is there already, further up"),
+        ({"second": "region"}, "is already a level"),
+        ({"third": "smoker"}, "is already a level"),
         ({"tree": "Nowhere: true"}, "where a key of region belongs"),
         ({"tree": "North: perhaps"}, "where a key of smoker belongs"),
         ({"tree": "North"}, "where a key of smoker belongs"),
@@ -403,7 +403,7 @@ def test_a_script_names_no_file_of_the_one_who_made_it() -> None:
         ("count", {"where": "smoker", "equals": "perhaps"}, "true and false"),
         ("count", {"where": "age", "low": "nan"}, "not a number"),
         ("histogram", {"column": "age", "edges": "10 5"}, "must rise"),
-        ("histogram", {"column": "region", "edges": "1 2"}, "no number"),
+        ("histogram", {"column": "region", "edges": "1 2"}, "not a number"),
         ("histogram", {"column": "age", "edges": " ".join(map(str, range(500)))}, "at most"),
         ("quantiles", {"column": "age", "shares": "50"}, "between 0 and 1"),
         ("groups", {"by": "region", "measures": ["mean"]}, "Choose a column with bounds"),

@@ -158,7 +158,7 @@ def test_a_release_that_loses_the_race_says_what_is_left(lab_school: FastAPI, cl
     question = questions.question(bench.stated, "count", None)
     late = releases.release(bench, question, 0.8, releases.moment())
     bench.ledger.charge("table", lw.PureDP(0.5, unit="patient"))
-    with pytest.raises(Exception, match=r"0\.5 is left.*still buys count to within") as refused:
+    with pytest.raises(Exception, match=r"0\.5 is left.*enough for count to within") as refused:
         late(lambda _: None)  # type: ignore[arg-type]
     assert not isinstance(refused.value, BudgetExceeded)
     assert spent(bench) == 0.5
@@ -235,7 +235,7 @@ def test_outside_teaching_mode_no_body_has_the_exact_number(lab_school: FastAPI,
     for what in ("exact", "draws", "attacks", "clipping"):
         assert client.post(f"{address}/show/{what}").status_code == 403
     assert client.post(f"{address}/exact-file").status_code == 403
-    assert "Here the exact answer would stand" in client.get(address, headers=PERSON).text
+    assert "The exact answer is not shown" in client.get(address, headers=PERSON).text
     assert spent(bench) == pytest.approx(0.05)
 
 

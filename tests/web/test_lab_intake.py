@@ -113,7 +113,7 @@ REFUSED: dict[str, tuple[bytes | Callable[[Path], bytes], str]] = {
     "packed twice": (gzip.compress(gzip.compress(CSV)), "packed twice"),
     "a bomb": (gzip.compress(b"a,b\n" + b"1,2\n" * (3 << 19)), "so we stopped"),
     "broken UTF-16": ("a,b\n1,2\n".encode("utf-16")[:-1], "UTF-16"),
-    "false Parquet": (b"PAR1" + bytes(200) + b"PAR1", "cannot be read as that"),
+    "false Parquet": (b"PAR1" + bytes(200) + b"PAR1", "but it cannot be read"),
     "nested Parquet": (parquet("SELECT [1, 2] AS visits"), "Flatten nested columns"),
     "empty Parquet": (parquet("SELECT 1 AS a WHERE false"), "no rows below"),
 }
@@ -563,7 +563,7 @@ def test_a_file_is_chosen_sent_described_and_deleted_in_a_browser(visit: Visitor
     expect(page.get_by_label("Upper bound of age")).to_have_value("120")
     page.get_by_label("Allowance for everything that is ever asked, ε").press("ArrowLeft")
     page.get_by_role("button", name="State this", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("It is stated")
+    expect(page.get_by_role("status")).to_contain_text("Your description is stored")
     expect(page.get_by_text("ε = 0 of 0.89 is spent")).to_be_visible()
     page.get_by_role("button", name="Delete the table and all answers").click()
     expect(page.get_by_role("status")).to_contain_text("deleted")

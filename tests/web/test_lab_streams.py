@@ -59,7 +59,7 @@ def test_the_form_says_what_a_stream_costs_before_anything_is_spent(lab_school: 
     assert "It is paid once, now, for all 53 weeks" in page
     assert "at most 2 active weeks of it count" in page
     assert spent(bench) == 0
-    assert "Totals that go on" in client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
+    assert "Running totals" in client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
 
 
 @together(

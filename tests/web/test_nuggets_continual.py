@@ -36,7 +36,7 @@ def widths(name: str, days: int) -> list[float]:
 
 def test_what_is_said_of_a_year_is_true() -> None:
     added, tree, root = (widths(name, YEAR) for name in ("added", "tree", "root"))
-    assert f"off by about {HALF:.0f} calls at most" in TEXT
+    assert f"off by at most about {HALF:.0f} calls" in TEXT
     assert TEXT.count(f"{added[-1]:.0f} calls") >= 2
     split = HALF * math.sqrt(YEAR)
     assert f"about {math.sqrt(YEAR):.0f}, times as large: {split:.0f} calls" in TEXT

@@ -363,7 +363,7 @@ def test_results_are_the_estimates_of_the_library(app: FastAPI, other: dict[str,
     share = 1 if asked.kind == "number" else 100
     moved = f"{share * estimates.moved_by(1):.2g}", f"{share * estimates.moved_by(7):.2g}"
     assert f"move an estimate by up to {moved[0]}" in page
-    assert f"and 7 fakes (one answer in twenty) by up to {moved[1]}" in page
+    assert f"and 7 fakes (5 % of the answers) by up to {moved[1]}" in page
     assert "<strong>150</strong> answers" in page
 
 

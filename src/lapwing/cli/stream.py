@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lapwing.curator.streams.answers import History
     from lapwing.curator.streams.stream import Stream
 
-app = typer.Typer(no_args_is_help=True, help="Answers that go on, for one price: open, observe, show, close.")
+app = typer.Typer(no_args_is_help=True, help="Answers over time, for one price: open, observe, show, close.")
 
 State = Annotated[Path, typer.Argument(help="The file of the stream, which only you may read.", show_default=False)]
 LedgerPlace = Annotated[

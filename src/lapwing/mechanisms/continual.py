@@ -1,4 +1,4 @@
-"""Counters for streams: answers that go on, and the best counter for a given budget.
+"""Answers over time: counters for streams, and the best counter for a given budget.
 
 Every counter has the same interface (`counter.py`): `open`, then `observe` once a step, `estimate` at any time.
 

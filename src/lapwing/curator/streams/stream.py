@@ -41,7 +41,7 @@ LARGEST_ERROR = 1e300
 
 @dataclass(frozen=True, repr=False)
 class Stream:
-    """Answers that go on. Everything it shows was paid for when it was opened.
+    """Answers over time. Everything it shows was paid for when it was opened.
 
     `observe` closes a step; `estimate`, `window`, `between`, `history` and `top` show what is known, and cost nothing.
     Steps are named by their number, from 1 on, or by a date or moment in them.

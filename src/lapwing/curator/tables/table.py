@@ -354,7 +354,7 @@ class PrivateTable(OpenedTable):
         consecutive_steps: int | None = None,
         everything_else: bool = False,
     ) -> StreamQuestion:
-        """Answers that go on: `stream(lw.count(), by="region", every="day", steps=365, start="2026-01-01", …)`.
+        """Answers over time: `stream(lw.count(), by="region", every="day", steps=365, start="2026-01-01", …)`.
 
         The question is asked again after each of so many `steps`, for one price. Rows are brought later, with
         `observe`.

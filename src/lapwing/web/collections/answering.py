@@ -139,12 +139,12 @@ _LAYERS = {
 _GROUPS = {
     "report": "Reports that are alike form a group. A group that is too small is not passed on.",
     "attribute": (
-        "The group that you choose goes along. It is not randomised, so treat it as public. A group that is too small "
-        "is not passed on."
+        "The group that you choose is sent along. It is not randomised, so treat it as public. A group that is too "
+        "small is not passed on."
     ),
     "position": "Marks for one answer form a group. A group that is too small is not passed on.",
     "answer": (
-        "A name for your true answer goes along, encrypted so that neither of the two servers can read it alone. An "
+        "A name for your true answer is sent along, encrypted so that neither of the two servers can read it alone. An "
         "answer that too few people gave is not passed on."
     ),
 }

@@ -131,7 +131,7 @@ class Advice:
         """The whole promise in one line."""
         if self.plan is None:
             return ""
-        return f"{self.plan.loss}{', towards everybody but both servers together' if self._two_servers else ''}"
+        return f"{self.plan.loss}{', against everybody except both servers together' if self._two_servers else ''}"
 
     @property
     def _two_servers(self) -> bool:
@@ -184,9 +184,9 @@ class Advice:
         said = (
             f"An attacker who was {data['out_of_100_before']} % sure {what} can become at most "
             f"{data['out_of_100_after']} % sure. No answer becomes more than "
-            f"{data['odds_factor']:.3g} times as likely through one person."
+            f"{data['odds_factor']:.3g} times as likely because of one person."
         )
-        rare = f" This holds but for a chance of 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
+        rare = f" This holds except with probability 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
         together = " If both servers work together, they learn every answer." if self._two_servers else ""
         return said + rare + together
 
@@ -302,7 +302,7 @@ def picture(outcome: Expectation) -> list[Line]:
 
     def line(bar: Bar) -> Line:
         low, high = bar.private - bar.within, bar.private + bar.within
-        said = f"exact {_shown(bar.exact)}, private {_shown(bar.private)}, give or take {_shown(bar.within)}"
+        said = f"exact {_shown(bar.exact)}, private {_shown(bar.private)}, off by up to {_shown(bar.within)}"
         return Line(bar.label, place(bar.exact), place(bar.private), place(low), place(high), said)
 
     return [line(bar) for bar in outcome.bars]

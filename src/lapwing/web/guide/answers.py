@@ -58,15 +58,15 @@ STEPS = (
                 "Differential privacy protects people. Without people there is nobody to protect.",
                 options=(
                     Option("people", "People", "Customers, pupils, readers, drivers. A device with an owner counts."),
-                    Option("sensitive", "People, and it could hurt them", "Health, money, places, beliefs, children."),
-                    Option("public", "People, but every record is public already", "Published by right, name by name."),
+                    Option("sensitive", "People, and it could harm them", "Health, money, places, beliefs, children."),
+                    Option("public", "People, but every record is public already", "Published lawfully, with names."),
                     Option("things", "Not people", "Weather, machines, prices; nobody can be traced through them."),
                 ),
             ),
             Question(
                 "form",
                 "What does a record look like?",
-                "Noise goes onto numbers. Text and pictures have to become numbers first.",
+                "Noise is added to numbers. Text and pictures have to become numbers first.",
                 options=(
                     Option("table", "A row with columns", "Numbers, categories, dates, yes or no."),
                     Option("text", "Free text, pictures or sound", "Letters, notes, photographs, recordings."),
@@ -109,7 +109,7 @@ STEPS = (
                     Option("mean", "A mean or a sum", "Mean age, total spending."),
                     Option("quantile", "A median or another quantile", "Median income, the slowest tenth."),
                     Option("table", "A table of groups, or SQL", "Count and mean by region and year."),
-                    Option("words", "Frequent words that nobody has on a list", "New words, search terms, addresses."),
+                    Option("words", "Frequent words that are on no list", "New words, search terms, addresses."),
                     Option("model", "A model that predicts", "Regression, classification, a network."),
                     Option("records", "Single records", "The file of one patient; rows for another team."),
                     Option("outliers", "Who is unusual", "Fraud, abuse, a rare case to treat."),
@@ -118,8 +118,8 @@ STEPS = (
             Question(
                 "groups",
                 "Into how many groups are results split?",
-                "The smallest group decides what noise can be borne. 1 if there are none. This is about the tables, "
-                "lists and favourites that you ticked; if there are none, about every result.",
+                "The smallest group decides how much noise is acceptable. Write 1 if there are no groups. The number "
+                "is about the tables, lists and favourites that you ticked, or about every result if there are none.",
                 "number",
                 most=MOST_GROUPS,
                 unit="groups",
@@ -129,9 +129,9 @@ STEPS = (
                 "How far off may a result be, with 95 % confidence?",
                 "Accuracy first; epsilon follows. For groups this is a share of the smallest one.",
                 options=(
-                    Option("rough", "By a tenth", "Which way is it going?"),
-                    Option("good", "By 3 of 100", "Like a good poll."),
-                    Option("fine", "By 1 of 100", "Like official statistics."),
+                    Option("rough", "By 10 %", "Enough to see a trend."),
+                    Option("good", "By 3 %", "Like a good poll."),
+                    Option("fine", "By 1 %", "Like official statistics."),
                     Option("exact", "Not at all", "Bills, doses, seats."),
                 ),
             ),
@@ -152,7 +152,9 @@ STEPS = (
                         "Nobody, but two organisations compute together",
                         "They do not work together otherwise; each sees random numbers only.",
                     ),
-                    Option("mixer", "Nobody, but somebody may mix the reports", "It strips names and sees no more."),
+                    Option(
+                        "mixer", "Nobody, but somebody may mix the reports", "It removes names and sees nothing else."
+                    ),
                     Option("nobody", "Nobody but the people themselves", "Noise on their phone or in their browser."),
                 ),
             ),
@@ -162,17 +164,17 @@ STEPS = (
                 "Losses add up over everything that is ever released about the same people.",
                 options=(
                     Option("once", "Once"),
-                    Option("yearly", "Every year", "We reckon with five years."),
-                    Option("monthly", "Every month", "We reckon with a year."),
-                    Option("daily", "Every day, or all the time", "We reckon with a year of days."),
-                    Option("asking", "Whenever an analyst asks", "We reckon with fifty questions."),
+                    Option("yearly", "Every year", "We plan for five years."),
+                    Option("monthly", "Every month", "We plan for one year."),
+                    Option("daily", "Every day, or all the time", "We plan for 365 days."),
+                    Option("asking", "Whenever an analyst asks", "We plan for fifty questions."),
                 ),
             ),
             Question(
                 "same",
                 "Is it the same people each time?",
                 "If everybody is in one release only, nothing adds up for anybody.",
-                options=(Option("yes", "Yes, or some of them"), Option("no", "No, others every time")),
+                options=(Option("yes", "Yes, or some of them"), Option("no", "No, different people every time")),
             ),
             Question(
                 "seen",
@@ -187,7 +189,7 @@ STEPS = (
             Question(
                 "law",
                 "Which rules apply?",
-                "The guide is no lawyer. It says what to ask one.",
+                "The guide is not a lawyer. It says what to ask a lawyer.",
                 options=(
                     Option("none", "None that I know of"),
                     Option("gdpr", "GDPR", "Data about people in Europe."),
@@ -290,7 +292,7 @@ def _read(question: Question, texts: list[str]) -> tuple[object, str]:
 
 def _number(question: Question, text: str) -> tuple[object, str]:
     if not _WHOLE.fullmatch(text):
-        return None, f"“{text[:_LONGEST]}” is no whole number. Write digits only, such as 2000."
+        return None, f"“{text[:_LONGEST]}” is not a whole number. Write digits only, such as 2000."
     digits = re.sub(r"\D", "", text)
     if len(digits) > _LONGEST or not 1 <= int(digits) <= question.most:
         return None, f"Write a number from 1 to {question.most:,}."

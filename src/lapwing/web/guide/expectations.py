@@ -83,12 +83,12 @@ def share_of(share: float, whole: str) -> str:
     """A share in words.
 
     >>> share_of(0.0123, "all"), share_of(3, "all"), share_of(1e-9, "all")
-    ('1.2 % of all', 'more than all', 'next to nothing of all')
+    ('1.2 % of all', 'more than all', 'almost nothing of all')
     """
     if share > 1:
         return f"more than {whole}"
     if share < 1e-7:
-        return f"next to nothing of {whole}"
+        return f"almost nothing of {whole}"
     digits = max(0, 1 - math.floor(math.log10(100 * share)))
     return f"{100 * share:.{digits}f} % of {whole}"
 

@@ -52,7 +52,7 @@ class Plan:
     split: bool = False
     """Whether a quantile is asked for in every group."""
     steps: int = 1
-    """Days of totals that go on, which are paid once; 1 where nothing goes on."""
+    """Days of running totals, which are paid once; 1 if there are none."""
 
     @property
     def parts(self) -> int:

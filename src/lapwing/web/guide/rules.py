@@ -34,8 +34,8 @@ TOPICS = {
 COMPUTED = {
     "statistics": "questions about groups",
     "parts": "parts of the budget",
-    "met": "questions that come out accurate enough",
-    "missed": "questions that come out too noisy",
+    "met": "questions whose answers are accurate enough",
+    "missed": "questions whose answers are too noisy",
     "left": "questions that cannot be answered this way",
 }
 """Facts that are no answers, in words."""

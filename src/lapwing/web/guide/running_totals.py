@@ -1,4 +1,4 @@
-"""Totals that go on: what to expect of a counter that is paid once for all days, and a program that runs one."""
+"""Running totals: what to expect of a counter that is paid once for all days, and a program that runs one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
     within = chosen.accuracy(0.95)
     last = [_totals(chosen, np.array([exact]), entropy)[0] for _ in range(_RUNS * _MOST_GROUPS)]
     return Expectation(
-        mechanism="a counter that goes on",
+        mechanism="a running counter",
         sentence=f"With 95 % confidence, the total so far is off by at most {people_in(within)} on any of "
         f"{plan.steps} days, {share_of(within / plan.people, 'all')}.",
         error=within / plan.people,
@@ -86,7 +86,7 @@ def histogram(plan: Plan, entropy: Entropy) -> Expectation:
     within = chosen.accuracy(0.95)
     draws = [_totals(chosen, shown, entropy) for _ in range(_RUNS)]
     return Expectation(
-        mechanism="a counter that goes on, for each group",
+        mechanism="a running counter for each group",
         sentence=f"With 95 % confidence, the total of each group is off by at most {people_in(within)} on any of "
         f"{plan.steps} days, {share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.",
         error=within / least,

@@ -62,8 +62,8 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
     return Expectation(
         mechanism=name,
         sentence=f"With 95 % confidence, a count is off by at most {people_in(within)}, "
-        f"{share_of(within / plan.people, 'all')}. If your people are themselves a sample of others, drawing them "
-        f"moves a share by up to {100 * sampling:.2g} points anyway.",
+        f"{share_of(within / plan.people, 'all')}. If your people are a sample of a larger group, "
+        f"sampling alone moves a share by up to {100 * sampling:.2g} points.",
         error=within / plan.people,
         relative_to="all people",
         runs=_OFTEN,
@@ -152,7 +152,7 @@ def mean(plan: Plan, entropy: Entropy) -> Expectation:
     return Expectation(
         mechanism="Laplace noise on a sum and a count",
         sentence=f"With 95 % confidence, the mean of numbers between 0 and {RANGE} is off by at most {number(within)}, "
-        f"{share_of(within / RANGE, 'the range')}. Narrow bounds make it better, wide ones worse.",
+        f"{share_of(within / RANGE, 'the range')}. Narrower bounds make the error smaller.",
         error=within / RANGE,
         relative_to="the range",
         runs=_SELDOM,
@@ -174,8 +174,8 @@ def quantile(plan: Plan, entropy: Entropy) -> Expectation:
     error = min(1.0, within / people)
     return Expectation(
         mechanism="exponential mechanism over ranks",
-        sentence=f"With 95 % confidence, you get somebody at most {number(within)} places away from the middle one, "
-        f"{share_of(within / people, whose)}. How far apart in value such neighbours are is a secret of the data.",
+        sentence=f"With 95 % confidence, the rank of the answer is at most {number(within)} away from the middle, "
+        f"{share_of(within / people, whose)}. How large the error in value is depends on the data.",
         error=error,
         relative_to=whose,
         runs=_SELDOM,
@@ -220,7 +220,7 @@ def words(plan: Plan, entropy: Entropy) -> Expectation:
     return Expectation(
         mechanism="key selection",
         sentence=f"With 95 % confidence, a word is shown if at least {people_in(needed)} have it, "
-        f"{share_of(needed / plan.people, 'all')}. Rarer ones stay hidden, and so they should.",
+        f"{share_of(needed / plan.people, 'all')}. Rarer words stay hidden, to protect people.",
         error=needed / plan.people,
         relative_to="all people",
         runs=_OFTEN,

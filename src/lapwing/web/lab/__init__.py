@@ -1,4 +1,4 @@
-"""The lab: bring a table, say what is public about it, and see what a private answer costs and what it is worth.
+"""The lab: bring a table, say what is public about it, and see what a private answer costs and how accurate it is.
 
     intake      a file or a paste becomes a Parquet file in a folder of its own, in bounded memory
     statement   what the owner states about it: types, unit, bounds, keys, allowance; never read from the data

@@ -63,7 +63,7 @@ class Arrivals:
         arrival = Arrival(self, address)
         with self._lock:
             if sum(other.address == address for other in self._all) >= AT_ONCE_EACH:
-                raise Problem(429, "Many files are on their way from your network. Wait until some of them are here.")
+                raise Problem(429, "Many files are being sent from your network. Wait until some of them have arrived.")
             self._all.append(arrival)
         try:
             yield arrival
@@ -80,10 +80,11 @@ class Arrivals:
             coming = wanted + sum(other.granted for other in others)
             mine = wanted + sum(other.granted for other in others if other.address == arrival.address)
             if free_at(self._lab.folder) - 2 * coming < SPARE or there.total() + coming > disk:
-                raise Problem(503, "The lab has no room for it now. Try again later.", headers={"retry-after": "1800"})
+                raise Problem(503, "The lab has no space for it now. Try again later.", headers={"retry-after": "1800"})
             if there[arrival.address] + mine > disk // 2:
                 raise Problem(
-                    429, "The tables from your network take much room. Delete one that you brought, or try again later."
+                    429,
+                    "The tables from your network take much space. Delete one that you brought, or try again later.",
                 )
             arrival.granted = wanted
 

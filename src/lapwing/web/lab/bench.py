@@ -101,7 +101,7 @@ class Bench:
     """Whether intake waits for its owner to say that the text is Latin-1."""
     answers: list[Answer] = field(default_factory=list)
     streams: dict[str, Any] = field(default_factory=dict)
-    """Totals that go on, by their marks: `streams.LabStream`."""
+    """Running totals, by their marks: `streams.LabStream`."""
     earlier: list[str] = field(default_factory=list)
     """What was spent before each time the owner started over: it still counts in the world."""
     deleted: bool = False

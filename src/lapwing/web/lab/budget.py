@@ -98,7 +98,7 @@ class Budget:
                 return
             # A release was faster than the closing: it counts, and the old promise goes on until the next try.
             self._switch(before, self._built(before.statement, closed))
-        raise Problem(409, "Answers are being released just now. Wait until they are there, then try again.")
+        raise Problem(409, "Answers are being released now. Wait until they are finished, then try again.")
 
     def _built(self, statement: Statement, spent: Loss | None) -> Promise:
         """A complete ledger, in which what was spent before is charged; not yet in force."""
@@ -157,7 +157,7 @@ def _allowed(before: Statement, after: Statement, spent: Loss) -> None:
     size, delta = size_of(spent)
     changes_kind = bool(after.delta) != bool(before.delta)
     if (_larger(before, after) or changes_kind) and (size > after.epsilon or delta > after.delta):
-        raise Problem(409, f"You have spent {spent} already, more than that. Allow as much at least.")
+        raise Problem(409, f"You have already spent {spent}, which is more. Allow at least as much.")
 
 
 _READ_BY = {

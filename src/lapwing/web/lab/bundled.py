@@ -186,7 +186,7 @@ EXAMPLES = {
         Example(
             "helpline",
             "A helpline",
-            "A year of calls by 4,000 imaginary people: day, region, town, topic and minutes. For totals that go on "
+            "A year of calls by 4,000 imaginary people: day, region, town, topic and minutes. For running totals "
             "day by day, and for towns that must add up to their regions.",
             _HELPLINE,
             datasets.helpline,

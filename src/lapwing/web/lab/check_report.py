@@ -145,12 +145,12 @@ def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | Non
         yield from _of_column(place, column)
     if check.rows_without_unit:
         silent = counted(check.rows_without_unit, "row does", "rows do")
-        yield Advice(f"{silent} not say whose it is. Such rows never count.")
+        yield Advice(f"{silent} not say who they belong to. Such rows never count.")
     if check.unit is None and check.duplicates:
         same = counted(check.duplicates, "row repeats", "rows repeat")
         yield Advice(
-            f"{same} another row exactly. If one person may have several rows, say which column tells whose they are: "
-            "otherwise that person is protected less."
+            f"{same} another row exactly. If one person may have several rows, say which column tells whose they are. "
+            "Otherwise that person is protected less."
         )
     if rows is not None:
         kept, total, stated = (
@@ -176,7 +176,7 @@ def _of_column(place: int, column: ColumnCheck) -> Iterator[Advice]:
     elif column.unread > MANY * written:
         share = percent(column.unread, written)
         yield Advice(
-            f"{share} of what stands in {column.name} could not be read as “{kind}”. It counts as missing.", place
+            f"{share} of the values in {column.name} could not be read as “{kind}”. It counts as missing.", place
         )
     if column.bounds is not None and column.below + column.above > MANY * column.read:
         share, (low, high) = percent(column.below + column.above, column.read), column.bounds
@@ -187,4 +187,4 @@ def _of_column(place: int, column: ColumnCheck) -> Iterator[Advice]:
         )
     if column.keys is not None and column.elsewhere > MANY * column.read:
         share = percent(column.elsewhere, column.read)
-        yield Advice(f"{share} of {column.name} are none of the keys that you stated. They are in no group.", place)
+        yield Advice(f"{share} of {column.name} are not among the keys that you stated. They are in no group.", place)

@@ -15,8 +15,8 @@ from lapwing.web.lab.result import EPSILONS, Band, Preview, Series, place_of
 ALIKE = 1.15
 """Errors whose ratio is less than this are called the same."""
 BY_COINS = (
-    "The forecast takes all answers for equally frequent. How much the coins of all people blur a count depends on how "
-    "many of them give that answer."
+    "The forecast assumes that all answers are equally frequent. How noisy a count is depends on how many people give "
+    "that answer."
 )
 
 
@@ -83,6 +83,6 @@ def _why(low: float, high: float, foretold: float, groups: int, people: int) -> 
             "a filter leaves some out, and cells may be empty. The same noise is then divided by fewer rows."
         )
     return (
-        f"The forecast assumes {people:,} people, as you stated, and holds for any data, also the worst. The interval "
+        f"The forecast assumes {people:,} people, as you stated, and holds for any data, even the worst. The interval "
         "of the answer is narrower, because more rows were behind it, or because it lies well inside the bounds."
     )

@@ -66,16 +66,16 @@ def limits(loss: Loss, unit: str) -> tuple[Outcome, ...]:
     outcomes = [
         Outcome(
             attack="membership",
-            title=f"Is this {unit} in?",
-            how=f"Knows everybody else, sees your answer, and bets whether the {unit} is in the data.",
+            title=f"Is this {unit} in the data?",
+            how=f"Knows everybody else, sees your answer, and guesses whether the {unit} is in the data.",
             questions=1,
             epsilon=epsilon,
             bound=best_guess(epsilon, delta=delta),
         ),
         Outcome(
             attack="differencing",
-            title="Everybody, and everybody but one",
-            how=f"Asks twice, with and without the {unit}, and subtracts.",
+            title=f"With and without the {unit}",
+            how=f"Asks about everybody, then about everybody except the {unit}, and subtracts.",
             questions=2,
             epsilon=2 * epsilon,
             bound=best_guess(epsilon, delta=delta),  # the second answer is about a table without the target

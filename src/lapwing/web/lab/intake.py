@@ -138,7 +138,7 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, pa
             claimed = f"SELECT sum(num_rows) FROM parquet_file_metadata({text(str(source))})"
             [[rows]] = connection.execute(claimed).fetchall()
         except duckdb.Error:
-            raise Unreadable("The file begins like Parquet and cannot be read as that. Write it once more.") from None
+            raise Unreadable("The file begins like Parquet, but it cannot be read. Save it once more.") from None
     names = cleaned(_not_too_many([str(row[0]) for row in schema]))
     if rows is not None and rows * len(names) > MOST_CELLS:
         raise Unreadable(f"It has more than {MOST_CELLS:,} cells, rows times columns. Bring fewer rows or columns.")
@@ -165,7 +165,7 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, pa
     if left_out:
         notes.append(f"Left out, because they are nested or of a kind that we do not ask about: {', '.join(left_out)}.")
     if days:
-        notes.append(f"Of a point in time we keep the day: {', '.join(days)}.")
+        notes.append(f"Of a point in time we keep only the day: {', '.join(days)}.")
     return Intake(tuple(kept), (*notes, *_renamed(names)), names=_all_names(names), parquet=how)
 
 
@@ -182,15 +182,15 @@ def _copy(rows: str, columns: int, into: Path, progress: Progress, most: int) ->
         raise Unreadable("Its rows are too large for the memory that one table may use. Bring fewer columns.") from None
     except duckdb.InterruptException:
         raise Unreadable(
-            f"It needs more room than {readable(room)}, so we stopped. Bring fewer columns or rows."
+            f"It needs more space than {readable(room)}, so we stopped. Bring fewer columns or rows."
         ) from None
     except duckdb.Error:
         raise Unreadable(
-            "The rows cannot be read. Look whether every quotation mark is closed and whether the last line is "
+            "The rows cannot be read. Check whether every quotation mark is closed and whether the last line is "
             "complete; a program that exports CSV or Parquet gets both right."
         ) from None
     if not count:
-        raise Unreadable("There are names and no rows below them. Bring a table with at least one row.")
+        raise Unreadable("There are names, but no rows below them. Bring a table with at least one row.")
 
 
 def _grown(folder: Path, most: int) -> Callable[[], bool]:
@@ -206,8 +206,8 @@ def _delimiter(line: str) -> str:
 def _not_too_many(names: Sequence[str]) -> Sequence[str]:
     if len(names) > MOST_COLUMNS:
         raise Unreadable(
-            f"It has {len(names):,} columns, and {MOST_COLUMNS} is the most. Keep those that you want to ask about; "
-            "each of them needs its bounds or keys from you."
+            f"It has {len(names):,} columns, and at most {MOST_COLUMNS} are allowed. Keep those that you want "
+            "to ask about; each of them needs its bounds or keys from you."
         )
     return names
 

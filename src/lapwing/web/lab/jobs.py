@@ -43,8 +43,8 @@ STOPPED = "You stopped this. What was charged before stays charged."
 LONGEST = 900.0
 """Seconds that one piece of work may take a thread from the others."""
 FAILED = (
-    "This table answers no questions at present. One failed after it had begun to read rows, and whether it fails may "
-    "depend on a row. Whoever brought the table looks at /lab/{bench}/failures and opens it again."
+    "This table answers no questions now. One failed after it had begun to read rows, and that may depend on a row. "
+    "The person who brought the table must look at /lab/{bench}/failures and reopen it."
 )
 """One text, whatever failed, and for every question after that."""
 TOO_LONG = "This took too long, so we stopped it. What was charged before stays charged. Bring fewer rows or columns."

@@ -16,10 +16,10 @@ from lapwing.web.service.plural import counted
 
 NOT_PROTECTED = (
     "what everybody learns about people like you: that smokers fall ill is a fact about smokers, not a leak",
-    "what you state about the table: bounds, keys, and about how many people there are are public from then on",
-    "what the table itself shows to whoever holds it: the answer is private, the file is not",
+    "what you state about the table: bounds, keys and the number of people are public",
+    "the table itself: people who have the file can read it, only the answer is private",
 )
-MANY_ROWS = "anybody with several rows, if every row was stated to be somebody else's"
+MANY_ROWS = "anybody with several rows, if you stated that every row is a different person"
 
 
 @dataclass(frozen=True, slots=True)

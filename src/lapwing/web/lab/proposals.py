@@ -69,7 +69,7 @@ def private_bounds(data: Data, column: str, epsilon: float, progress: Progress =
     filled = [ends for ends, count in zip(pairwise(EDGES), counts, strict=True) if count >= least]
     paid = f"ε = {epsilon:g}"
     if not filled:
-        why = f"Asked privately for {paid}: no range holds so many people that it shows ({least} at that price)."
+        why = f"Asked privately for {paid}: no range has enough people ({least} at this price)."
         return Proposal(why=f"{why} State bounds yourself, or pay more.")
     low, high = filled[0][0], filled[-1][1]
     if 0 < low <= high / 10:  # the few bins next to zero are narrow, and cost nothing
@@ -84,7 +84,9 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
     statement = data.statement
     if not statement.delta:
         hint = "Allow a delta, such as 1e-6, in what may be spent; then ask again."
-        raise InvalidParameter("delta", 0, "a key is found with a small probability of showing one person's", hint)
+        raise InvalidParameter(
+            "delta", 0, "there is a small probability of showing a key that only one person has", hint
+        )
     stated = replace(
         statement,
         columns=tuple(replace(other, keys=()) if other.name == column else other for other in statement.columns),
@@ -109,7 +111,7 @@ def read_bounds(path: Path, column: str, type: Type, notation: Notation = PLAIN)
         )
         [[low, high]] = connection.execute(query).fetchall()
     if low is None or not low < high:
-        return Proposal(why="The data has no two numbers here.", private=False)
+        return Proposal(why="The data has fewer than two different numbers here.", private=False)
     return Proposal((low, high), type=type, why="Read from the data: not private.", private=False)
 
 

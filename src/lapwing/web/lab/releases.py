@@ -108,7 +108,8 @@ def too_much(left: float, preview: Preview | None) -> str:
     for band in preview.bands if preview else ():
         if (error := buys(band, left)) is not None:
             measured = f" {band.measured_in}" if band.measured_in else ""
-            return f"{said} It still buys {band.output} to within {'about ' if band.why else ''}{error:.3g}{measured}."
+            about = "about " if band.why else ""
+            return f"{said} That is enough for {band.output} to within {about}{error:.3g}{measured}."
     return f"{said} Ask with {left:.3g} or less."
 
 
@@ -254,9 +255,7 @@ def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]
     def work(progress: Progress) -> dict[str, Any]:
         data = bench.data(charged=False)
         if not games.playable(data):
-            raise Problem(
-                422, f"Attacks are played on tables of up to {games.MOST_ROWS:,} rows. The bounds hold anyway."
-            )
+            raise Problem(422, f"Attacks are run on tables of up to {games.MOST_ROWS:,} rows. The bounds hold anyway.")
         return {"kind": "attacks", "outcomes": plain(games.play(analysis, data, answer.epsilon, loss, progress))}
 
     return taught(work)

@@ -1,4 +1,4 @@
-"""Totals that go on, of a table in the lab: its rows are brought to a stream step by step, as if they came now.
+"""Running totals of a table in the lab: its rows are brought to a stream step by step, as if they came now.
 
 Whoever brought the table is the clock: a step is closed when they say so, or every second if they let it run. So when
 a step is closed depends on no row. A stream is charged once, when it is opened; its state lies in the folder of the
@@ -45,7 +45,7 @@ WINDOWS = (0, 7, 30)
 """Steps that are added up in the picture; 0 is all of them."""
 CHANGED = (
     "You have changed what is stated about the table since this stream was opened. What it has published stays; "
-    "state the same again to go on, or open another stream."
+    "state the same again to continue, or open another stream."
 )
 PRICES = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Epsilons at which a form says how far off it will be."""
@@ -73,8 +73,12 @@ def fields(statement: Statement) -> tuple[Field, ...]:
     if statement.unit:
         word = statement.unit_word
         entries += [
-            Field("active", "Active steps", value="3", kind="number", hint=f"In so many steps one {word} counts."),
-            Field("rows", "Rows in a step", value="1", kind="number", hint=f"So many rows of one {word} count in it."),
+            Field(
+                "active", "Active steps", value="3", kind="number", hint=f"One {word} counts in at most so many steps."
+            ),
+            Field(
+                "rows", "Rows in a step", value="1", kind="number", hint=f"At most so many rows of one {word} count."
+            ),
         ]
     return tuple(entries)
 
@@ -101,7 +105,9 @@ class Wish:
         column = ""
         if measure == "sum":
             if not forms.text(form, "column"):
-                raise InvalidParameter("column", "none", "a sum is a sum of numbers", "Choose a column with bounds.")
+                raise InvalidParameter(
+                    "column", "none", "a sum needs a column of numbers", "Choose a column with bounds."
+                )
             column = forms.column(form, "column", statement.bounded, "bounds").name
         by = forms.text(form, "by")
         if by:

@@ -72,7 +72,7 @@ _RULES = (
         units="pct percent prozent",
     ),
     _Rule("share probability quote fraction wahrscheinlichkeit", "number", "A share lies between 0 and 1.", (0, 1)),
-    _Rule("year yr jahr geburtsjahr birthyear", "integer", "Years of our time.", (1900, 2100)),
+    _Rule("year yr jahr geburtsjahr birthyear", "integer", "Years from 1900 to 2100.", (1900, 2100)),
     _Rule("month monat", "integer", "There are twelve months.", (1, 12), tuple(map(str, range(1, 13)))),
     _Rule(
         "weekday wochentag dow",
@@ -89,14 +89,14 @@ _RULES = (
     _Rule(
         "geschlecht",
         "text",
-        "How it is spelled is a guess: write what your table has.",
+        "The spelling is a guess: write it as in your table.",
         None,
         ("w", "m", "d"),
     ),
     _Rule(
         "sex gender",
         "text",
-        "How it is spelled is a guess: write what your table has.",
+        "The spelling is a guess: write it as in your table.",
         None,
         ("female", "male", "other"),
     ),
@@ -108,7 +108,7 @@ _RULES = (
         (-180, 180),
         units="deg degrees",
     ),
-    _Rule("bmi", "number", "What is outside counts as the nearest end.", (10, 80)),
+    _Rule("bmi", "number", "Values outside count as the nearest bound.", (10, 80)),
     _Rule("height groesse koerpergroesse", "number", "Heights of people in centimetres.", (0, 250), units="cm"),
     _Rule("weight gewicht koerpergewicht", "number", "Weights of people in kilograms.", (0, 300), units="kg"),
     _Rule(
@@ -123,7 +123,7 @@ _RULES = (
     _Rule(
         "income salary wage earnings einkommen gehalt lohn verdienst",
         "number",
-        "A year's income; more counts as the upper end.",
+        "A year's income; more counts as the upper bound.",
         (0, 200_000),
         units=_MONEY,
     ),
@@ -139,10 +139,10 @@ _RULES = (
     _Rule(
         "visits children kids kinder besuche members",
         "integer",
-        "A number of things of one person; more counts as the upper end.",
+        "A number of things of one person; more counts as the upper bound.",
         (0, 20),
     ),
-    _Rule("zip zipcode plz postcode postal postleitzahl phone telefon", "text", "Digits that are no quantity."),
+    _Rule("zip zipcode plz postcode postal postleitzahl phone telefon", "text", "Digits, but not a quantity."),
     _Rule(
         "smoker raucher smoke smokes married verheiratet retired active aktiv deceased died survived female pregnant",
         "boolean",

@@ -136,7 +136,7 @@ def delete(class_id: str, site: TheSite, person: Instructor, sure: Typed = "") -
         raise Problem(422, "Nothing was deleted. To delete it, go back and tick the box.")
     with site.database.erasing() as db:
         store.remove(db, mine.id)
-    return redirect(site, "/classes", "The class is deleted, with all that it knew of its pupils.")
+    return redirect(site, "/classes", "The class is deleted, with everything it stored about its pupils.")
 
 
 @router.get("/classes/{class_id}/pupils/{mark}")
@@ -153,7 +153,9 @@ def remove_pupil(class_id: str, mark: str, site: TheSite, person: Instructor) ->
     mine, pupil = _pupil(site, class_id, mark, person)
     with site.database.erasing() as db:
         store.remove_pupil(db, mine.id, pupil.mark)
-    return redirect(site, f"/classes/{mine.id}", "The pupil is removed, and what the class knew is deleted.")
+    return redirect(
+        site, f"/classes/{mine.id}", "The pupil is removed, and what the class stored about them is deleted."
+    )
 
 
 def _mine(site: Site, class_id: str, person: Person) -> ClassDetails:

@@ -86,7 +86,7 @@ def leave(class_id: str, site: TheSite, person: Learner) -> Response:
         left = store.leave(db, class_id, person.id)
     if not left:
         raise Problem(404, GONE)
-    return redirect(site, "/classes", "You left the class. What it knew of you is deleted.")
+    return redirect(site, "/classes", "You left the class. What it stored about you is deleted.")
 
 
 @router.post("/classes/finished", dependencies=[limited("progress")])

@@ -19,7 +19,7 @@ MOST_COLUMNS = 8
 SHOWN = 50
 """Classes that are listed, the largest first."""
 NO_GUARANTEE = (
-    "k-anonymity has no epsilon and gives no guarantee: it hides nobody from those who know something else about them"
+    "k-anonymity has no epsilon and gives no guarantee: people who know something else about somebody may find them"
 )
 _INSTEAD = "Use teaching mode to look at it, and release a count, a histogram or a table by group instead."
 
@@ -41,8 +41,15 @@ class Anonymous(Analysis):
         columns = forms.choices(_usable(statement))
         hint = "Columns that others may know about somebody."
         return (
-            Field("columns", "Recognisable by", columns, columns[0][0] if columns else "", kind="many", hint=hint),
-            Field("k", "Alike at least", value="5", kind="number"),
+            Field(
+                "columns",
+                "People can be recognised by",
+                columns,
+                columns[0][0] if columns else "",
+                kind="many",
+                hint=hint,
+            ),
+            Field("k", "Rows that look alike, at least", value="5", kind="number"),
         )
 
     @classmethod

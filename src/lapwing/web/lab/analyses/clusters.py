@@ -45,8 +45,10 @@ class Clusters(Model):
         """From a form."""
         columns = forms.columns(form, "columns", features(statement), "bounds", MOST_COLUMNS)
         if len(columns) < 2:
-            why = "one column makes no plane"
-            raise InvalidParameter("columns", columns[0].name, why, "Choose two columns or more; else try a histogram.")
+            why = "is only one column"
+            raise InvalidParameter(
+                "columns", columns[0].name, why, "Choose two columns or more, or ask for a histogram."
+            )
         return cls(columns, forms.whole(form, "clusters", 2, MOST, 3))
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
@@ -126,5 +128,5 @@ class Clusters(Model):
         from lapwing.models import KMeans
 
         if isinstance(model, KMeans):
-            return ("which row belongs to which centre is not released: it would tell about each",)
+            return ("which row belongs to which centre is not released, because it would reveal each row",)
         return ()

@@ -25,7 +25,7 @@ from lapwing.web.lab.statement import DATASET, Statement
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
-EACH = "the error is that of each bar by itself; of many bars some are farther off"
+EACH = "the error holds for each bar by itself; of many bars, some are off by more"
 
 
 def blank(statement: Statement) -> PrivateTable:

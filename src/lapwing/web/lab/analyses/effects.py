@@ -62,7 +62,7 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
         "curve",
         (
             Series("off by clipping", tuple(bias), note="what values beyond the bound lose"),
-            Series("off by noise", tuple(noise), note="it is less with 95 % confidence"),
+            Series("off by noise", tuple(noise), note="at most this, with 95 % confidence"),
             Series("together", tuple(both)),
         ),
         f"upper bound of {column.name}",

@@ -73,9 +73,11 @@ def of(statement: Statement, form: Mapping[str, Any]) -> Filter:
     low, high = forms.number(form, "low"), forms.number(form, "high")
     if column.bounds is None:
         known = forms.listed(column.keys or ("true", "false"))
-        raise InvalidParameter("equals", "", f"which rows, by {name}", f"Write one of {known}, or choose all rows.")
+        raise InvalidParameter(
+            "equals", "", f"no value of {name} is chosen", f"Write one of {known}, or choose all rows."
+        )
     if low is None and high is None:
-        raise InvalidParameter("low", "", f"which rows, by {name}", "Write from where, to where, or both.")
+        raise InvalidParameter("low", "", f"no range of {name} is chosen", "Write from where, to where, or both.")
     if low is not None and high is not None and low > high:
         raise InvalidParameter("low", low, f"is more than {high:g}, so no row could match", "Swap the two.")
     return Filter(name, None, low, high)

@@ -46,7 +46,7 @@ class Histogram(Simple):
         column = forms.column(form, "column", _usable(statement), "bounds or keys")
         edges = forms.numbers(form, "edges")
         if edges and column.type not in ("number", "integer"):
-            why = f"{column.name} is no number, so there is nothing to cut"
+            why = f"{column.name} is not a number, so it has no bins"
             raise InvalidParameter("edges", forms.text(form, "edges"), why, "Leave this empty to count its keys.")
         if not edges and not column.keys and column.bounds:
             edges = _even(*column.bounds)

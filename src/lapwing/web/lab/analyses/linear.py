@@ -37,7 +37,7 @@ class Linear(Model):
 
     slug = "linear"
     title = "Linear regression"
-    summary = "How a number goes with others: the straight line, or plane, that predicts it best."
+    summary = "How a number depends on others: the straight line, or plane, that predicts it best."
     mechanism: ClassVar[str] = "noise on sums, on the loss or on the solution (lapwing.models.LinearRegression)"
 
     predicted: StatedColumn
@@ -60,7 +60,7 @@ class Linear(Model):
         target = forms.column(form, "target", features(statement), "bounds")
         columns = forms.columns(form, "columns", features(statement), "bounds", MOST_COLUMNS)
         if target in columns:
-            why = "is what is predicted, and predicts itself perfectly"
+            why = "is the column to predict, and predicts itself perfectly"
             raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
         return cls(columns, target, forms.choice(form, "method", tuple(METHODS)))
 
@@ -134,7 +134,7 @@ class Linear(Model):
             for i, (column, slope, width) in enumerate(zip(self.columns, slopes, _widths(self.bounds), strict=True))
         )
         note = f"how far {self.predicted.name} moves when the column goes from its lower to its upper bound"
-        note += "; with little budget effects come out too small, because what noise hides is drawn towards 0"
+        note += "; with a small budget, effects are too small, because noise draws them towards 0"
         return (Series(self.output, values, note=note),)
 
     def written(self, model: Any) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Valu
 from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 
 PROTOCOLS = {
-    "response": "randomized response: the truth by a coin, otherwise any answer",
+    "response": "randomized response: the truth with some probability, otherwise any answer",
     "rappor": "RAPPOR: one noisy bit for each answer (basic, one report)",
     "sketch": "count mean sketch: a noisy row of a hash table",
 }
@@ -92,9 +92,9 @@ class Local(Analysis):
             0.0,
             (
                 EACH,
-                "local: every report is private by itself, for whoever sees it, the collector included",
-                f"as many reports as you stated people, {statement.people:,}: whoever is missing sends a blank one",
-                "the error grows like the root of the number of people, where a curator's does not grow at all",
+                "local: every report is private by itself, against everybody, including the collector",
+                f"one report for each of {statement.people:,} people, as you stated; missing people send a blank one",
+                "the error grows with the square root of the number of people; the error of a curator does not grow",
             ),
             f"{PROTOCOLS[self.protocol]} (lapwing.crowd.{type(self.of_size(1.0, 'person')).__name__})",
         )
@@ -206,13 +206,13 @@ class Local(Analysis):
             "from lapwing import crowd",
             "",
             f"protocol = {self._called(epsilon, unit)}",
-            "print(protocol.privacy_loss())  # of one report, whoever sees it",
+            "print(protocol.privacy_loss())  # of one report, against everybody",
             f"loss = lw.PureDP({epsilon!r}, unit={unit!r})",
             f"lw.Ledger(ledger).charge({DATASET!r}, loss)  # the rows are here already, so this table pays as well",
             f"rows = table.raw_rows([{name!r}], text=[{name!r}], most={reports})",
             f"known, blank = {self.answers!r}, {self.blank!r}",
             f"answers = [answer if answer in known else blank for answer in rows[{name!r}]]",
-            "# How many reports there are is public, how many rows is not: blank answers fill up.",
+            "# The number of reports is public, the number of rows is not. Blank answers fill the difference.",
             f"answers += [blank] * ({reports} - len(answers))",
             "reports = protocol.randomize(answers)  # everybody for themselves",
             f"print(protocol.estimate(protocol.absorb(None, reports){candidates}))",

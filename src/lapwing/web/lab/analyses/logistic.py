@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lapwing.models.logistic import Method
 
 METHODS = {
-    "auto": "whatever suits so many rows",
+    "auto": "the best for this number of rows",
     "objective": "noise on the objective",
     "means": "noise on sums by class",
     "functional": "noise on the loss to second order (functional mechanism)",
@@ -59,11 +59,11 @@ class Logistic(Model):
         """From a form."""
         target = forms.column(form, "target", grouping.usable(statement), "keys")
         if not 2 <= len(grouping.values(target)) <= MOST_CLASSES:
-            why = f"has {len(grouping.values(target))} keys, and between 2 and {MOST_CLASSES} classes can be told apart"
+            why = f"has {len(grouping.values(target))} keys; a model needs 2 to {MOST_CLASSES} classes"
             raise InvalidParameter("target", target.name, why, "Choose another column.")
         columns = forms.columns(form, "columns", features(statement), "bounds", MOST_COLUMNS)
         if target in columns:
-            why = "is what is predicted, and predicts itself perfectly"
+            why = "is the column to predict, and predicts itself perfectly"
             raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
         method: Any = forms.choice(form, "method", tuple(METHODS))
         return cls(columns, target, method)

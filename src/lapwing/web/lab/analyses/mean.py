@@ -27,7 +27,7 @@ class Mean(Simple):
 
     slug = "mean"
     title = "Mean"
-    summary = "The average of a column, whose values count as the nearest bound where they lie outside."
+    summary = "The average of a column. A value outside the bounds counts as the nearest bound."
 
     column: str
     where: Filter = field(default_factory=Filter)

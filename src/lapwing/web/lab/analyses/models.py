@@ -38,8 +38,8 @@ MOST_ROWS = 1_000_000
 """Of more people than that, a random part is learnt from: by their stated number, so it tells nothing."""
 MOST_COLUMNS = 20
 WHY = (
-    "Found by fitting the same model to made-up rows within your bounds, as many as you stated; "
-    "how far off the real one is depends on the data."
+    "Measured by fitting the same model to as many made-up rows within your bounds as you stated; "
+    "the real error depends on the data."
 )
 NARROW, CROWDED = 0.25, "if rows fill a quarter of the bounds"
 """Bounds are wider than the data more often than not, and then a model is farther off."""

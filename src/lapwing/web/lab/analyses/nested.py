@@ -24,7 +24,7 @@ from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series, Value
 from lapwing.web.lab.statement import StatedColumn, Statement
 
-WEIGHTS = (("levels", "all levels alike"), ("leaves", "mostly the smallest groups"))
+WEIGHTS = (("levels", "all levels equally"), ("leaves", "mostly the smallest groups"))
 BETWEEN = " / "
 """Stands between the names of a group and those that it is in."""
 TOTAL = "total"
@@ -57,7 +57,7 @@ class Nested(Simple):
             Field("first", "Large groups", offered, first, hint="Columns with keys."),
             Field("second", "In each of them", offered, second),
             Field("third", "And in each of those", (("", "nothing more"), *offered), ""),
-            Field("weights", "What matters", WEIGHTS, "levels", titled=False),
+            Field("weights", "Most accurate", WEIGHTS, "levels", titled=False),
             Field("tree", "Which is in which?", value=_known(usable), kind="text", hint=within, titled=False),
         )
 
@@ -70,13 +70,13 @@ class Nested(Simple):
         for place, name in enumerate(names):
             if levels[place] in levels[:place]:
                 hint = "Choose another column."
-                raise InvalidParameter(name, levels[place].name, "is there already, further up", hint)
+                raise InvalidParameter(name, levels[place].name, "is already a level", hint)
         tree = _read(forms.text(form, "tree"), levels)
         count = sum(len(inner) for _, inner in tree) if tree else 1
         for column in levels[2:] if tree else levels:
             count *= len(grouping.values(column))
         if count > MOST_LEAVES:
-            why = f"make {count:,} smallest groups, too many to be seen"
+            why = f"make {count:,} smallest groups, which are too many to show"
             raise InvalidParameter(
                 "second", levels[1].name, why, f"Choose columns with {MOST_LEAVES} at most together."
             )

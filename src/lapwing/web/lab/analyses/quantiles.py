@@ -27,7 +27,7 @@ class Quantiles(Simple):
 
     slug = "quantiles"
     title = "Quantiles"
-    summary = "The values that a quarter, a half or any other share of the rows lies below; a half is the median."
+    summary = "The values below which a quarter, a half or another share of the rows lies. A half is the median."
     shape: ClassVar[Shape] = "curve"
     mechanism: ClassVar[str] = "the exponential mechanism over ranks (lapwing.mechanisms.Quantile)"
 
@@ -74,7 +74,7 @@ class Quantiles(Simple):
         assert self.column.bounds is not None
         width = self.column.bounds[1] - self.column.bounds[0]
         people = max(1, statement.people)
-        why = "If values lay evenly between the bounds: off by less where they lie closer together, by more elsewhere."
+        why = "If values are spread evenly between the bounds. Where values are closer together, the error is smaller."
         even = tuple(
             Band(
                 f"{band.output}, in {self.column.name}",
@@ -83,7 +83,7 @@ class Quantiles(Simple):
             )
             for band in ranks.bands
         )
-        note = "how far apart ranks are is a secret of the data, so what is promised is ranks"
+        note = "the distance between ranks depends on the data, so the error is stated in ranks"
         return replace(ranks, bands=(*ranks.bands, *even), notes=(note, *ranks.notes))
 
     def result(self, answer: Answer | Unprotected) -> Result:

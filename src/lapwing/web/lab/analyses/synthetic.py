@@ -44,7 +44,7 @@ def source(seed: int) -> Entropy:
 def errors(people: int, off: Callable[[int, float, Entropy], Sequence[float]], confidence: float) -> tuple[float, ...]:
     """How far off at every place of the slider. `off(rows, epsilon, entropy)` tries once and says how far it was."""
     if not _trying.acquire(timeout=PATIENCE):
-        raise Busy("The lab tries many models just now. Please try again in a moment.")
+        raise Busy("The lab is fitting many models now. Please try again in a moment.")
     try:
         return _errors(people, off, confidence)
     finally:

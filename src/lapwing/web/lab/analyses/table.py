@@ -60,7 +60,7 @@ class Groups(Simple):
             raise InvalidParameter("column", "none", why, "Choose a column with bounds, or show only how many.")
         column = forms.column(form, "column", statement.bounded, "bounds").name
         if column == by.name:
-            raise InvalidParameter("column", column, "is what the groups are made of", "Choose another column.")
+            raise InvalidParameter("column", column, "is the column of the groups", "Choose another column.")
         return cls(by, measures, column)
 
     def query(self, table: PrivateTable) -> Query:

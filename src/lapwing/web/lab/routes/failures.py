@@ -37,6 +37,6 @@ def _shown(failure: Failure) -> dict[str, str]:
 def reopen(bench: TheBench, site: TheSite, looked: Annotated[str, Form(max_length=5)] = "") -> Response:
     """Let questions pass again, by the word of whoever brought the table."""
     if looked != "yes":
-        raise Problem(422, "Tick that you have looked: each failure may have told about one row.")
+        raise Problem(422, "Tick that you have looked: each failure may have revealed something about one row.")
     bench.ledger.reopen(DATASET)
     return redirect(site, f"/lab/{bench.id}", "Questions are answered again.")

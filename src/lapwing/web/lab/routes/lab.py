@@ -166,7 +166,7 @@ def _state(request: Request, bench: Bench, site: Site, person: Person | None, fo
     bench.proposals.clear()
     if form.get("then") == "ask":
         return redirect(site, f"/lab/{bench.id}/ask")
-    return redirect(site, f"/lab/{bench.id}", "It is stated. Nothing was read from the table for that.")
+    return redirect(site, f"/lab/{bench.id}", "Your description is stored. Nothing was read from the table.")
 
 
 @router.post("/lab/{id}/rows", dependencies=[limited_browser("lab propose")])
@@ -242,18 +242,16 @@ async def look(
 def over(bench: TheBench, site: TheSite, sure: Annotated[str, Form(max_length=5)] = "") -> Response:
     """Begin with a new budget, if that is meant."""
     if sure != "yes":
-        raise Problem(422, "Tick that you mean it: a new budget forgets the answers, but those who saw them do not.")
+        raise Problem(422, "Tick that you mean it: a new budget forgets the answers, but people who saw them do not.")
     bench.start_over()
-    return redirect(
-        site, f"/lab/{bench.id}", "You started over. What was shown before still counts for those who saw it."
-    )
+    return redirect(site, f"/lab/{bench.id}", "You started over. People who saw earlier answers still have them.")
 
 
 @router.post("/lab/{id}/delete")
 def delete(bench: TheBench, site: TheSite) -> Response:
     """Delete the table with everything about it."""
     site.lab.delete(bench)
-    return redirect(site, "/lab", "Your table is deleted, with what was asked of it.")
+    return redirect(site, "/lab", "Your table is deleted, with all answers.")
 
 
 @router.get("/lab/{id}/jobs/{job}")
@@ -325,9 +323,7 @@ async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title
     job = bench.start(work, where=f"/lab/{bench.id}#columns", title=title)
     await job.ended.waited(QUICK)
     if job.state == "done":
-        return redirect(
-            site, job.where, "The answer stands beside the column. What was found counts once you state it."
-        )
+        return redirect(site, job.where, "The answer is shown beside the column. It counts once you state it.")
     return redirect(site, f"/lab/{bench.id}/jobs/{job.id}")
 
 

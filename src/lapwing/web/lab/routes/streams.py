@@ -1,4 +1,4 @@
-"""Totals that go on, in the lab: what one would cost, opening it, closing its steps, and a view that renews itself."""
+"""Running totals in the lab: what one would cost, opening it, closing its steps, and a view that renews itself."""
 
 from __future__ import annotations
 

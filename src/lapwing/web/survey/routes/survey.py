@@ -317,7 +317,7 @@ def _links(site: Site, survey: StoredSurvey, key: str) -> list[tuple[int, str]]:
 
 def _table(results: Results) -> Response:
     if not results.steps:
-        raise Problem(409, f"{results.missing} more answers are needed before anything is told.")
+        raise Problem(409, f"{results.missing} more answers are needed before anything is shown.")
     return _file(as_csv(results), "results.csv")
 
 

@@ -72,7 +72,7 @@ class Answer extends Asked<{ result: Result }> {
     if (!series || !value || value.value === null) return "";
     const name = value.label === series.name ? series.name : `${series.name} of ${value.label}`;
     const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
-    const private_ = `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value, half)}${half === null ? "" : `, give or take ${said(half, 2)}`}.`;
+    const private_ = `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value, half)}${half === null ? "" : `, ± ${said(half, 2)}`}.`;
     const truth = other(exact, series, value)?.value;
     if (typeof truth !== "number") return private_;
     const cut = after(exact, series, value);
