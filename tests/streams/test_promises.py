@@ -204,6 +204,15 @@ def test_what_cannot_be_is_refused_with_what_to_write(options: dict[str, Any], s
         daily(table(), **options)
 
 
+def test_late_rows_do_not_carry_what_happened_in_a_few_steps_into_others() -> None:
+    """A row of Monday that comes three weeks later would change a step outside of any seven days with Monday."""
+    weekly = {"consecutive_steps": 7, "time": "at"}
+    assert daily(table("patient"), late="drop", **weekly)
+    with pytest.raises(InvalidParameter, match="late='drop'"):
+        daily(table("patient"), late="next", **weekly)
+    assert daily(table("patient"), late="next", time="at", active_steps=7)
+
+
 @pytest.mark.parametrize(
     ("ask", "says"),
     [

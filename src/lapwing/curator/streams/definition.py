@@ -137,6 +137,9 @@ def _refuse_windows(query: Query, schedule: Schedule, protection: ConsecutiveSte
     if protection.steps > schedule.steps:
         why = f"is more than the {schedule.steps:,} steps of the stream"
         raise InvalidParameter("consecutive_steps", protection.steps, why, f"Write active_steps={schedule.steps}.")
+    if schedule.late == "next":
+        why = "a late row counts in a later step, so what a unit does in a few steps could change many"
+        raise InvalidParameter("late", schedule.late, why, "Write late='drop' and a grace=, or active_steps= instead.")
     if any(appears(statistic, query.plan) for statistic in query.statistics):
         why = "whoever appeared long ago would still be remembered, and that is not protected here"
         raise UnsupportedQuery("units()", why, "Leave lw.units() out, or write active_steps= instead.")
