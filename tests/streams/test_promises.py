@@ -10,6 +10,7 @@ import pytest
 from streaming import long_after, opened, table
 
 import lapwing as lw
+from lapwing.curator.streams import state
 from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidCall, InvalidParameter, LapwingError
 from lapwing.privacy import ZCDP, ApproxDP, Ledger, PureDP
 
@@ -168,6 +169,18 @@ def test_a_stream_that_protects_weeks_shows_each_day_by_itself(tmp_path: Path) -
             act()
     with pytest.raises(InvalidParameter, match="epsilon=1 alone"):
         daily(table("patient"), consecutive_steps=7).quote(rho=1)
+
+
+def test_a_mean_of_consecutive_steps_shares_its_failures_between_its_parts(tmp_path: Path) -> None:
+    question = table("patient").stream(lw.count(), lw.mean("cost"), every="step", steps=3, consecutive_steps=2)
+    stream = opened(tmp_path, question)
+    stream.observe([{"patient": person, "cost": 5.0} for person in range(50)])
+    with stream.file.transaction(write=False) as database:
+        kept, (_, errors) = state.counters(database), state.shown_at(database, 1)
+    for place, (item, error) in enumerate(zip(stream.items, errors or [], strict=True)):
+        after: Any = item.counter.state_from_bytes(kept[place])
+        sure = 0.95 if item.outputs == ("count",) else 0.975
+        assert error == item.counter.error_bound(after, sure)  # type: ignore[union-attr]
 
 
 # ----------------------------------------------------------------------------------------------------------- refusals
