@@ -77,13 +77,16 @@ class TopsQuote:
     """Of a total after the worst block, in thresholds."""
     confidence: float
     state_bytes: int
+    granularity: float
+    """Numbers are rounded to multiples of this before anything else, and intervals are about the rounded ones."""
 
     def __str__(self) -> str:
         return (
             f"{self.loss}, once for {self.steps:,} steps. The first {self.first:,} choose a threshold above "
             f"{self.rank:.2%} of the numbers and are not answered. Then a total is within {self.half_width:,.1f} "
             f"thresholds of the sum of what is not cut off, at {100 * self.confidence:g} % confidence, after each "
-            f"block of {self.block:,} steps. State: {self.state_bytes:,} bytes."
+            f"block of {self.block:,} steps. Numbers are rounded to multiples of {self.granularity:g} first. "
+            f"State: {self.state_bytes:,} bytes."
         )
 
 
@@ -94,7 +97,9 @@ class Tops(Mechanism):
     The `first` steps choose the threshold and are not part of any total. `typical_range` is the number of steps that
     most questions are about (by default a third of all), `values_per_step` about how many numbers a step brings; both
     only weigh what is cut off against the noise. `block` steps share one noise (by default so many that what happens
-    within a block matters less than the noise).
+    within a block matters less than the noise). Numbers are rounded to multiples of `granularity` first: by default 1
+    for a whole bound of 100 or more, otherwise a few thousandths of the bound. Write `granularity=0.01` where most
+    numbers are not far above 1: intervals are about the rounded numbers.
 
     Privacy: pure ε for one event, once for the whole stream. An event is one number at one step; somebody with several
     of them loses ε for each.
@@ -164,9 +169,16 @@ class Tops(Mechanism):
         """The price and the error in units of the threshold; nothing is read."""
         fine = 1 << 20  # grid steps in a threshold: so many that the grid does not matter
         width = float_up(Fraction(self._counter(fine).accuracy(confidence)) / fine)
-        loss = self.privacy_loss()
         return TopsQuote(
-            loss, self.steps, self.first, self.rank, self._block, width, float(confidence), self.state_bytes
+            self.privacy_loss(),
+            self.steps,
+            self.first,
+            self.rank,
+            self._block,
+            width,
+            float(confidence),
+            self.state_bytes,
+            self._number(1),
         )
 
     def open(self, entropy: Entropy = SYSTEM) -> TopsState:
