@@ -11,7 +11,16 @@ from streaming import long_after, opened, table
 
 import lapwing as lw
 from lapwing.curator.streams import state
-from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidCall, InvalidParameter, LapwingError
+from lapwing.curator.streams.schedule import Schedule
+from lapwing.curator.tables.streams import streamed
+from lapwing.errors import (
+    BudgetExceeded,
+    IncompatibleLosses,
+    InvalidCall,
+    InvalidParameter,
+    LapwingError,
+    UnsupportedQuery,
+)
 from lapwing.privacy import ZCDP, ApproxDP, Ledger, PureDP
 
 
@@ -237,6 +246,12 @@ def test_late_rows_do_not_carry_what_happened_in_a_few_steps_into_others() -> No
 def test_what_has_no_sums_is_refused(ask: Any, says: str) -> None:
     with pytest.raises(LapwingError, match=says):
         daily(table("patient"), ask, active_steps=3)
+
+
+def test_levels_that_no_counter_has_are_refused_and_not_left_out() -> None:
+    query = table().query("SELECT region, count(*) AS n FROM visits GROUP BY ROLLUP (region)")
+    with pytest.raises(UnsupportedQuery, match="none for the levels above"):
+        streamed(query, Schedule(every="step", steps=3))
 
 
 def test_rows_of_a_unit_that_are_looked_at_together_are_refused() -> None:

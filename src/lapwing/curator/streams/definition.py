@@ -110,6 +110,9 @@ def define(
 
 def _refuse(query: Query) -> None:
     """What has no sums that go on."""
+    if query.rollup is not None:
+        why = "a stream has one counter for each group, and none for the levels above them"
+        raise UnsupportedQuery("GROUP BY ROLLUP", why, "Group by the last level alone: GROUP BY a, b.")
     if query.grouping.secret:
         secret = [key.name for key in query.grouping.keys if key.values is None]
         why = "which values occur is a secret, and a stream has one counter for each of them from the start"
