@@ -14,11 +14,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.show.digits import visible
+from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.quotes import risk
 
 if TYPE_CHECKING:
     from lapwing.curator.show.answer import Answer
-    from lapwing.privacy import Ledger
+    from lapwing.privacy import Ledger, Loss
 
 _RELATIONS = {
     "add_remove": "Compare two data sets: one with the data of this {unit}, one without. "
@@ -149,10 +150,18 @@ def _trusted(answer: Answer, owner: str) -> Iterator[str]:
     yield "The software (Lapwing) and the random numbers of the computer that ran it must be sound."
 
 
+def _for_two(loss: Loss) -> Loss:
+    """The guarantee for two units together; as (ε,δ) where no other one is proven."""
+    try:
+        return loss.for_group(2)
+    except UnsupportedConversion:
+        return loss.to_approx(loss.explain().data["delta"]).for_group(2)
+
+
 def _not_protected(answer: Answer, *, has_history: bool) -> Iterator[str]:
     loss, unit = answer.loss, answer.loss.unit
     yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
-    yield f"Groups: for one {unit} and another together, the guarantee is weaker: {loss.for_group(2)}."
+    yield f"Groups: for one {unit} and another together, the guarantee is weaker: {_for_two(loss)}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
