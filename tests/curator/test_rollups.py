@@ -178,6 +178,19 @@ def test_intervals_of_every_node_hold_the_plain_count() -> None:
     assert (stats.binom.sf(missed - 1, runs, 0.05) > FALSE_ALARM / 100).all(), missed
 
 
+def test_people_in_several_groups_are_no_larger_sample_above_them() -> None:
+    """The interval for the population is about people: the same ones in four groups say as much in total as in one."""
+    rows = [(person, kind, 10 * (person % 2)) for person in range(100) for kind in "abcd"]
+    source = pd.DataFrame(rows, columns=["who", "kind", "cost"])
+    given: dict[str, Any] = {"unit": "who", "name": "t", "bounds": {"cost": (0, 10)}, "keys": {"kind": list("abcd")}}
+    for limits in ({"max_groups_per_unit": 4}, {"max_groups_per_unit": 3}, {"max_rows_per_unit": 4}):
+        answer = lw.open(source, **given, **limits).release_hierarchy(["kind"], lw.mean("cost"), epsilon=EPSILON)
+        (low, high), *below = answer.table.column("mean_cost").interval  # type: ignore[misc]
+        once = 2 * 1.96 * 5 / np.sqrt(100)
+        assert high - low == pytest.approx(once, rel=0.01)
+        assert all(high - low >= 0.99 * once for low, high in below)
+
+
 def test_one_unit_moves_every_level_by_what_its_noise_is_made_for() -> None:
     names = ["country", "region", "town"]
     bounds: list[dict[str, int]] = [

@@ -36,6 +36,15 @@ def answer(ledger: Ledger) -> Answer:
     return table.agg(lw.count(), lw.mean("age")).release(epsilon=0.5)
 
 
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_an_answer_with_secret_keys_for_a_rho_can_be_read_in_every_form(delta: float) -> None:
+    """What was paid for is shown: no delta of its own stands in the way of the words."""
+    table = lw.open(clinic_csv(), unit="patient")
+    answer = table.group_by("region").agg(lw.count()).release(rho=1, delta=delta)
+    for shown in (str(answer), answer._repr_html_(), str(answer.explain()), answer.statement().to_markdown()):
+        assert "region" in shown or "patient" in shown
+
+
 class Words(HTMLParser):
     """The text of a page, and the tags in it."""
 

@@ -225,6 +225,7 @@ def test_a_quote_says_the_error_in_thresholds() -> None:
     assert quote.half_width * 10_000 == pytest.approx(stream.accuracy(), rel=0.001)
     assert f"within {quote.half_width:,.1f} thresholds" in str(quote)
     assert f"State: {stream.state_bytes:,} bytes" in str(quote)
+    assert "rounded to multiples of 1 first" in str(quote)
 
 
 def test_thresholds_are_a_sixteenth_of_an_octave_apart_and_end_at_the_bound() -> None:

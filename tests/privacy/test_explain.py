@@ -86,6 +86,13 @@ def test_the_power_of_a_concentrated_loss_uses_its_whole_curve() -> None:
     assert gaussian <= data["power"] <= 0.4
 
 
+@pytest.mark.parametrize("own", [Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 2), Fraction(99, 100)])
+def test_a_concentrated_loss_with_a_delta_of_its_own_is_explained(own: Fraction) -> None:
+    data = explain(ZCDP(0.5, own)).data
+    assert own < data["delta"] < 1
+    assert math.isfinite(data["epsilon"])
+
+
 def test_enormous_epsilons_are_explained_without_overflow() -> None:
     explanation = explain(PureDP(10**6))
     assert explanation.data["odds_factor"] is None

@@ -81,6 +81,26 @@ def test_means_are_made_of_sums_that_go_on(tmp_path: Path) -> None:
     assert stream.window(1)["mean_cost"][0] == pytest.approx(4, abs=0.05)
 
 
+@pytest.mark.parametrize(("limits", "separation"), [({}, 1), ({"max_rows_per_group": 2}, 1), ({}, 2)])
+def test_people_who_come_back_are_no_larger_sample(tmp_path: Path, limits: dict[str, int], separation: int) -> None:
+    """The interval for the population is about people: the same ones on four days say as much as on one."""
+    question = table("patient", **limits).stream(
+        lw.mean("cost"), every="step", steps=4, active_steps=4, separation=separation
+    )
+    stream = opened(tmp_path, question, epsilon=10_000)
+    visits = [{"patient": person, "cost": 10.0 * (person % 2)} for person in range(100)]
+    for _ in range(4):
+        stream.observe(visits)
+
+    def width(answer: lw.Answer) -> float:
+        [(low, high)] = answer.table.column("mean_cost").interval  # type: ignore[misc]
+        return high - low
+
+    once = width(stream.at(1))
+    assert all(width(answer) > 0.95 * once for answer in (stream.at(4), stream.window(2), stream.between(2, 4)))
+    assert width(stream.at(4)) < 1.05 * once
+
+
 def test_bands_of_a_quote_are_those_of_the_answers(tmp_path: Path) -> None:
     question = counting(lw.count())
     quoted = {entry.output: entry.error for entry in question.quote(rho=0.1).expected}

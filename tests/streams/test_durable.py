@@ -4,6 +4,7 @@ older copy. Negative controls draw again, and the same tests find them."""
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import os
 import shutil
 import signal
@@ -13,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from streaming import long_after, opened, table
+from streaming import long_after, opened, recorded_sums, table
 from sweeps import few
 
 import lapwing as lw
@@ -317,6 +319,26 @@ def test_strange_rows_are_no_reason_to_fail(tmp_path: Path) -> None:
     ]
     strange += [{"patient": True, "region": b"\xff"}, None, 7, {"patient": 3, "region": "\ud800", "cost": 10**400}]
     assert stream.observe(strange).provenance["step"] == 1
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_row_without_a_time_is_left_out_whatever_stands_for_it(tmp_path: Path, kept: bool) -> None:
+    """`frame.to_dict("records")` has pandas' own missing moment, which is a moment by its class."""
+    import pandas as pd
+
+    class Stubborn(dict[str, Any]):
+        def get(self, *_: Any) -> Any:
+            raise ValueError("patient 7")
+
+    row = {"patient": 1, "region": "N", "cost": 1.0, "at": dt.datetime(2026, 2, 26, 12)}
+    rows = [row, {**row, "at": pd.NaT}, {**row, "at": np.datetime64("NaT")}, {**row, "at": None}, Stubborn(row)]
+    question = table().stream(lw.count(), by="region", every="day", steps=2, start="2026-02-26", time="at")
+    stream = opened(tmp_path, question)
+    with recorded_sums() as sums:
+        if kept:
+            stream.add(rows)
+        stream.observe(None if kept else rows, step=1)
+    assert sums == [[[1, 0]]]
 
 
 def test_a_flipped_byte_is_found_or_harmless(tmp_path: Path) -> None:

@@ -10,7 +10,17 @@ import pytest
 from streaming import long_after, opened, table
 
 import lapwing as lw
-from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidCall, InvalidParameter, LapwingError
+from lapwing.curator.streams import state
+from lapwing.curator.streams.schedule import Schedule
+from lapwing.curator.tables.streams import streamed
+from lapwing.errors import (
+    BudgetExceeded,
+    IncompatibleLosses,
+    InvalidCall,
+    InvalidParameter,
+    LapwingError,
+    UnsupportedQuery,
+)
 from lapwing.privacy import ZCDP, ApproxDP, Ledger, PureDP
 
 
@@ -170,6 +180,18 @@ def test_a_stream_that_protects_weeks_shows_each_day_by_itself(tmp_path: Path) -
         daily(table("patient"), consecutive_steps=7).quote(rho=1)
 
 
+def test_a_mean_of_consecutive_steps_shares_its_failures_between_its_parts(tmp_path: Path) -> None:
+    question = table("patient").stream(lw.count(), lw.mean("cost"), every="step", steps=3, consecutive_steps=2)
+    stream = opened(tmp_path, question)
+    stream.observe([{"patient": person, "cost": 5.0} for person in range(50)])
+    with stream.file.transaction(write=False) as database:
+        kept, (_, errors) = state.counters(database), state.shown_at(database, 1)
+    for place, (item, error) in enumerate(zip(stream.items, errors or [], strict=True)):
+        after: Any = item.counter.state_from_bytes(kept[place])
+        sure = 0.95 if item.outputs == ("count",) else 0.975
+        assert error == item.counter.error_bound(after, sure)  # type: ignore[union-attr]
+
+
 # ----------------------------------------------------------------------------------------------------------- refusals
 
 
@@ -204,6 +226,15 @@ def test_what_cannot_be_is_refused_with_what_to_write(options: dict[str, Any], s
         daily(table(), **options)
 
 
+def test_late_rows_do_not_carry_what_happened_in_a_few_steps_into_others() -> None:
+    """A row of Monday that comes three weeks later would change a step outside of any seven days with Monday."""
+    weekly = {"consecutive_steps": 7, "time": "at"}
+    assert daily(table("patient"), late="drop", **weekly)
+    with pytest.raises(InvalidParameter, match="late='drop'"):
+        daily(table("patient"), late="next", **weekly)
+    assert daily(table("patient"), late="next", time="at", active_steps=7)
+
+
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
@@ -215,6 +246,12 @@ def test_what_cannot_be_is_refused_with_what_to_write(options: dict[str, Any], s
 def test_what_has_no_sums_is_refused(ask: Any, says: str) -> None:
     with pytest.raises(LapwingError, match=says):
         daily(table("patient"), ask, active_steps=3)
+
+
+def test_levels_that_no_counter_has_are_refused_and_not_left_out() -> None:
+    query = table().query("SELECT region, count(*) AS n FROM visits GROUP BY ROLLUP (region)")
+    with pytest.raises(UnsupportedQuery, match="none for the levels above"):
+        streamed(query, Schedule(every="step", steps=3))
 
 
 def test_rows_of_a_unit_that_are_looked_at_together_are_refused() -> None:

@@ -61,7 +61,8 @@ class Tops(Mechanism):
         block: How many steps share one noise; None for so many that what happens within a block matters less than the
             noise.
         granularity: Numbers are rounded to multiples of this; None for 1 if the bound is whole and at least 100, else
-            for a power of two with one to four thousand steps up to the bound.
+            for a power of two with one to four thousand steps up to the bound. Intervals are about the rounded
+            numbers: write 0.01 if most of yours are not far above 1.
 
     >>> stream = Tops(epsilon=1, bound=10_000, steps=5_000, first=1_000)
     >>> print(stream.privacy_loss())
@@ -133,9 +134,16 @@ class Tops(Mechanism):
         """
         fine = 1 << 20  # grid steps in a threshold: so many that the grid does not matter
         width = float_up(Fraction(self._counter(fine).accuracy(confidence)) / fine)
-        loss = self.privacy_loss()
         return TopsQuote(
-            loss, self.steps, self.first, self.rank, self._block, width, float(confidence), self.state_bytes
+            self.privacy_loss(),
+            self.steps,
+            self.first,
+            self.rank,
+            self._block,
+            width,
+            float(confidence),
+            self.state_bytes,
+            self._number(1),
         )
 
     def open(self, entropy: Entropy = SYSTEM) -> TopsState:

@@ -52,11 +52,14 @@ class TopsQuote:
     """Of a total after the worst block, as a multiple of the threshold."""
     confidence: float
     state_bytes: int
+    granularity: float
+    """Numbers are rounded to multiples of this before anything else, and intervals are about the rounded ones."""
 
     def __str__(self) -> str:
         return (
             f"{self.loss}, once for {self.steps:,} steps. The first {self.first:,} choose a threshold above "
             f"{self.rank:.2%} of the numbers and are not answered. Then a total is within {self.half_width:,.1f} "
             f"thresholds of the sum of what is not cut off, at {100 * self.confidence:g} % confidence, after each "
-            f"block of {self.block:,} steps. State: {self.state_bytes:,} bytes."
+            f"block of {self.block:,} steps. Numbers are rounded to multiples of {self.granularity:g} first. "
+            f"State: {self.state_bytes:,} bytes."
         )

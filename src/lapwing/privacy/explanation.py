@@ -17,7 +17,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.exact import float_down, float_up
 from lapwing.privacy.bounds import exp_neg_down, exp_neg_up
-from lapwing.privacy.losses import ApproxDP, Loss, PureDP, as_loss, refuse_large_delta
+from lapwing.privacy.losses import ApproxDP, Loss, PureDP, as_loss, below_one, refuse_large_delta
 from lapwing.privacy.notation import written_down, written_up
 
 
@@ -59,7 +59,8 @@ def explain(
         loss: The loss.
         prior: How sure the attacker was before the release, between 0 and 1.
         alpha: The false-alarm rate of the attacker's test.
-        delta: Used to read a loss without a delta of its own as (ε,δ).
+        delta: Used to read a loss as (ε,δ) that is stated otherwise. A concentrated loss with a delta of its own is
+            read at twice that, if `delta` is less.
         population: A public number of units. A delta that could publish one of them is refused.
 
     Returns:
@@ -71,9 +72,7 @@ def explain(
     """
     as_loss(loss)
     belief, level = checks.probability(prior=prior), checks.probability(alpha=alpha)
-    pair = (
-        loss.to_approx(0) if isinstance(loss, PureDP) else loss if isinstance(loss, ApproxDP) else loss.to_approx(delta)
-    )
+    pair = _pair(loss, delta)
     refuse_large_delta(pair.delta, population)
     low, high = posterior(pair.epsilon, belief)
     curve = _guarantees(loss, pair)
@@ -99,6 +98,16 @@ def explain(
     if loss.trust is not None:
         data["trust"] = loss.trust.to_dict()
     return Explanation(_text(loss, pair, data), data)
+
+
+def _pair(loss: Loss, delta: Number) -> ApproxDP:
+    """The loss as (ε,δ)."""
+    if isinstance(loss, ApproxDP):
+        return loss
+    if isinstance(loss, PureDP):
+        return loss.to_approx(0)
+    own = Fraction(getattr(loss, "delta", 0))
+    return loss.to_approx(max(below_one(delta=delta), min(2 * own, (own + 1) / 2)))
 
 
 def posterior(epsilon: Fraction, prior: Fraction) -> tuple[Fraction, Fraction]:

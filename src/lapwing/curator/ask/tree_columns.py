@@ -45,6 +45,7 @@ def tree_columns(
     nodes, counts = _secret(query, items, fetched, entropy) if query.grouping.secret else _public(query, fetched)
     noise, order = tree_items(items), _order(nodes)
     drawn = {what: item.release(nodes.tree, counts[what], entropy) for what, item in noise.items()}
+    sure = [Confidence(confidence, rows) for rows in _rows_of_a_unit(query, nodes, order)]
     values = []
     for bound in query.bounds:
         each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
@@ -53,7 +54,7 @@ def tree_columns(
             spans = noise[what].intervals(nodes.tree, drawn[what], each)
             lows, highs = zip(*spans, strict=True)
             numbers.append(Numbers(*(_in_order(part, order) for part in (drawn[what].levels, lows, highs))))
-        values.append(_column(bound, numbers, Confidence(confidence, query.effective.rows), rollup))
+        values.append(_column(bound, numbers, sure, rollup))
     return (*_labels(query, rollup, nodes, order), *values)
 
 
@@ -141,6 +142,17 @@ def _order(nodes: Nodes) -> NDArray[Any]:
     return np.lexsort((levels, first))
 
 
+def _rows_of_a_unit(query: Question, nodes: Nodes, order: NDArray[Any]) -> list[int]:
+    """How many rows of one unit a node may have: those of as many groups below it as one unit can be in."""
+    import numpy as np
+
+    bounding = query.effective
+    groups = bounding.max_groups_per_unit if bounding.max_rows_per_unit is None else 1
+    below = np.concatenate(nodes.tree.sums(np.ones(nodes.tree.leaves, np.int64)))[order]
+    rows: list[int] = (bounding.rows * np.minimum(below, groups)).tolist()
+    return rows
+
+
 def _in_order(levels: Sequence[Any], order: NDArray[Any]) -> list[Any]:
     import numpy as np
 
@@ -173,8 +185,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Confidence, rollup: Rollup) -> Column:
-    """One output of every node."""
+def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Sequence[Confidence], rollup: Rollup) -> Column:
+    """One output of every node, each with a confidence of its own."""
     aggregate = bound.aggregate
     assert isinstance(aggregate, Estimator)
     rows = range(len(numbers[0].values))
@@ -182,7 +194,7 @@ def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Confidence, ro
         [own] = numbers
 
         def at(number: Any) -> Any:
-            return aggregate.estimate(bound, [number], [0.0], confidence).value
+            return aggregate.estimate(bound, [number], [0.0], confidence[0]).value
 
         values = tuple(at(value) for value in own.values)
         noise = tuple((float(at(low)), float(at(high))) for low, high in zip(own.lows, own.highs, strict=True))
@@ -197,7 +209,7 @@ def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Confidence, ro
             clipped=bool(bound.grids),
             type=kind,  # type: ignore[arg-type]
         )
-    estimates = [_estimate(aggregate, bound, numbers, row, confidence) for row in rows]
+    estimates = [_estimate(aggregate, bound, numbers, row, confidence[row]) for row in rows]
     populations = tuple(estimate.interval for estimate in estimates)
     return Column(
         bound.output,

@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.curator.show.digits import visible
+from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.quotes import amount, risk
 
 if TYPE_CHECKING:
@@ -166,10 +167,18 @@ def _trusted(loss: Loss, owner: str) -> Iterator[str]:
     yield "The software (Lapwing) and the random numbers of the computer that ran it must be sound."
 
 
+def _for_two(loss: Loss) -> Loss:
+    """The guarantee for two units together; as (ε,δ) where no other one is proven."""
+    try:
+        return loss.for_group(2)
+    except UnsupportedConversion:
+        return loss.to_approx(loss.explain().data["delta"]).for_group(2)
+
+
 def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
     unit = loss.unit
     yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
-    both = amount(loss.for_group(2))
+    both = amount(_for_two(loss))
     yield f"Groups: for two of them together, for example a couple, the guarantee is weaker: {both}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (

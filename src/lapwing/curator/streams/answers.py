@@ -12,7 +12,7 @@ from lapwing.checks import Number
 from lapwing.curator.ask.columns import columns_from
 from lapwing.curator.ask.quote import leaves_rows_out
 from lapwing.curator.ask.release import afterwards
-from lapwing.curator.plan.statistics import Bounding, Statistic
+from lapwing.curator.plan.statistics import LARGEST, Bounding, Statistic
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.pricing import StreamItem
@@ -33,6 +33,8 @@ class Noisy:
 
     item: StreamItem
     width: Callable[[StreamItem, Number], float]
+    active: int = 1
+    """In how many of these steps one unit may count."""
 
     @property
     def statistic(self) -> Statistic:
@@ -41,8 +43,12 @@ class Noisy:
 
     @property
     def bounding(self) -> Bounding:
-        """How much of one unit is in each step."""
-        return self.item.bounding
+        """How much of one unit is in all of these steps together."""
+        each = self.item.bounding
+        rows = min(LARGEST, each.rows * self.active)
+        if each.max_rows_per_unit is None:
+            return replace(each, max_rows_per_group=rows)
+        return replace(each, max_rows_per_unit=rows)
 
     @property
     def label(self) -> str:
@@ -90,20 +96,31 @@ class Teller:
         }
 
     def columns(
-        self, estimates: Estimates, before: Estimates | None, width: Callable[[StreamItem, Number], float]
+        self,
+        estimates: Estimates,
+        before: Estimates | None,
+        width: Callable[[StreamItem, Number], float],
+        steps: int = 1,
     ) -> tuple[Column, ...]:
-        """The columns for totals, less those of an earlier step."""
+        """The columns for totals, less those of an earlier step, so many steps before."""
         noisy: dict[Statistic, list[int]] = {}
         for place, item in enumerate(self.items):
             earlier = [0.0] * self.definition.groups if before is None else before[place]
             now = estimates[place]
             noisy[item.statistic] = [round((b - a) * 2.0**item.shift) for a, b in zip(earlier, now, strict=True)]
-        things = [Noisy(item, width) for item in self.items]
+        things = [Noisy(item, width, self._active(steps)) for item in self.items]
         return afterwards(self.definition.query, columns_from(self.definition.query, things, noisy, self.confidence))
 
     def sums(self, estimates: Estimates, before: Estimates | None, start: int, stop: int) -> tuple[Column, ...]:
         """The columns for the steps start + 1 … stop."""
-        return self.columns(estimates, before, lambda item, sure: item.half_width(start, stop, sure))
+        return self.columns(estimates, before, lambda item, sure: item.half_width(start, stop, sure), stop - start)
+
+    def _active(self, steps: int) -> int:
+        """In how many of so many steps one unit may count. Its rows are no sample of several units."""
+        protection = self.definition.protection
+        if not isinstance(protection, ActiveSteps):
+            return 1
+        return min(protection.steps, (steps - 1) // protection.separation + 1)
 
     def answer(self, columns: tuple[Column, ...], step: int, *, says: str, kind: type[Answer] = Answer) -> Answer:
         """An answer after so many steps."""

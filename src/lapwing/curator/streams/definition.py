@@ -110,6 +110,9 @@ def define(
 
 def _refuse(query: Query) -> None:
     """What has no sums that go on."""
+    if query.rollup is not None:
+        why = "a stream has one counter for each group, and none for the levels above them"
+        raise UnsupportedQuery("GROUP BY ROLLUP", why, "Group by the last level alone: GROUP BY a, b.")
     if query.grouping.secret:
         secret = [key.name for key in query.grouping.keys if key.values is None]
         why = "which values occur is a secret, and a stream has one counter for each of them from the start"
@@ -137,6 +140,9 @@ def _refuse_windows(query: Query, schedule: Schedule, protection: ConsecutiveSte
     if protection.steps > schedule.steps:
         why = f"is more than the {schedule.steps:,} steps of the stream"
         raise InvalidParameter("consecutive_steps", protection.steps, why, f"Write active_steps={schedule.steps}.")
+    if schedule.late == "next":
+        why = "a late row counts in a later step, so what a unit does in a few steps could change many"
+        raise InvalidParameter("late", schedule.late, why, "Write late='drop' and a grace=, or active_steps= instead.")
     if any(appears(statistic, query.plan) for statistic in query.statistics):
         why = "whoever appeared long ago would still be remembered, and that is not protected here"
         raise UnsupportedQuery("units()", why, "Leave lw.units() out, or write active_steps= instead.")

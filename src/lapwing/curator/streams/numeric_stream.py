@@ -46,7 +46,10 @@ class NumericTotal:
     total: float | None
     """None while the first steps last."""
     half_width: float | None
-    """Of the 95 % interval for what was not cut off, at the last end of a block; None where nothing is stated."""
+    """Of the 95 % interval for what was not cut off, at the last end of a block; None where nothing is stated.
+
+    It is about numbers that were rounded to the grid of the mechanism (`Tops.granularity`).
+    """
     threshold: float | None
 
     def __str__(self) -> str:

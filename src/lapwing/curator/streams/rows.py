@@ -84,7 +84,7 @@ def _arrays(rows: Sequence[Any], fields: Sequence[Column]) -> dict[str, Any]:
 
     columns: dict[str, Any] = {}
     for field in fields:
-        cells = [row.get(field.name) if isinstance(row, Mapping) else None for row in rows]
+        cells = [_cell(row, field.name) for row in rows]
         values = [_CELLS.get(field.kind, _text)(cell) for cell in cells]
         if field.kind == "number":
             columns[field.name] = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
@@ -98,6 +98,14 @@ def _arrays(rows: Sequence[Any], fields: Sequence[Column]) -> dict[str, Any]:
             columns[field.name] = np.empty(len(values), dtype=object)
             columns[field.name][:] = values
     return columns
+
+
+def _cell(row: Any, name: str) -> Any:
+    """What a row has in a column; a mapping of somebody's may do anything, too."""
+    try:
+        return row.get(name) if isinstance(row, Mapping) else None
+    except Exception:
+        return None
 
 
 def _total(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -140,11 +148,12 @@ def _whole(cell: Any) -> int | None:
 
 @_total
 def _moment(cell: Any) -> dt.datetime | None:
-    """A moment in UTC."""
+    """A moment in UTC, as Python's own. What pandas has for a missing one is a moment by its class, but has no year."""
     if isinstance(cell, str):
         cell = dt.datetime.fromisoformat(cell.strip(" ")) if _PLAIN_MOMENT.fullmatch(cell.strip(" ")) else None
     if isinstance(cell, dt.datetime):
-        return cell if cell.tzinfo is None else cell.astimezone(dt.UTC).replace(tzinfo=None)
+        at = cell if cell.tzinfo is None else cell.astimezone(dt.UTC)
+        return dt.datetime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond)
     return dt.datetime(cell.year, cell.month, cell.day) if isinstance(cell, dt.date) else None
 
 
@@ -153,7 +162,7 @@ def _text(cell: Any) -> str | None:
     """Anything else as text, which the declarations are then read from."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    return cell.isoformat() if isinstance(cell, dt.date) else text_of(cell)
+    return cell.isoformat() if isinstance(cell, dt.date) and cell == cell else text_of(cell)
 
 
 @_total

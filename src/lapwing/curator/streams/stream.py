@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -307,10 +308,12 @@ class Stream:
         """How far answers may be off where that depends on what was released before; public."""
         if not isinstance(self.definition.protection, ConsecutiveSteps):
             return None
-        errors = []
+        errors, bounds = [], self.definition.query.bounds
         for item, after in zip(self.items, states, strict=True):
             assert isinstance(item.counter, BudgetDistribution)
-            errors.append(min(LARGEST_ERROR, item.counter.error_bound(after, self.facts["confidence"])))
+            together = max(len(bound.statistics) for bound in bounds if item.statistic in bound.statistics)
+            sure = 1 - (1 - Fraction(self.facts["confidence"])) / together  # an output is off if one of them is
+            errors.append(min(LARGEST_ERROR, item.counter.error_bound(after, float(sure))))
         return errors
 
     # ----------------------------------------------------------------------------------------------------- showing
