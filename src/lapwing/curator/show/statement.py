@@ -152,7 +152,7 @@ def _trusted(answer: Answer, owner: str) -> Iterator[str]:
 def _not_protected(answer: Answer, *, has_history: bool) -> Iterator[str]:
     loss, unit = answer.loss, answer.loss.unit
     yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
-    yield f"Groups: for one {unit} and another together, the guarantee is weaker: {loss.for_group(2)}."
+    yield f"Groups: for a group of two (unit: {unit}), the guarantee is weaker: {loss.for_group(2)}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
