@@ -58,7 +58,7 @@ def test_a_stream_from_the_quote_to_its_end(place: Path) -> None:
     assert json.loads(run("show", "visits.stream", "--json").output)
     run("show", "visits.stream", "--plot", "lines.png")
     assert (place / "lines.png").exists()
-    assert "secrets are wiped" in run("close", "visits.stream").output
+    assert "secrets are deleted" in run("close", "visits.stream").output
     assert "all 31 days" in run("observe", "visits.stream", code=2).output
     assert Ledger(place / "ledger.db").spent("visits") == PureDP(1, unit="patient")
 

@@ -71,7 +71,7 @@ def test_one_key_for_both_servers_is_refused(tmp_path: Path) -> None:
     folder = made(tmp_path / "p")
     first, second = read_yaml((folder / "pair.yaml").read_text(), name="pair.yaml")["servers"]
     rewritten(folder, servers=[first, {**second, "certificate": first["certificate"]}])
-    with pytest.raises(InvalidParameter, match="whoever has its key is both of them"):
+    with pytest.raises(InvalidParameter, match="anybody who has its key is both of them"):
         Deployment.read(folder)
 
 

@@ -163,7 +163,7 @@ def test_rows_come_in_every_form_that_tables_have(tmp_path: Path) -> None:
         stream.observe(form, **options)
         assert stream.window(1)["count"] == (1, 2), place
         assert stream.window(1)["sum_cost"] == pytest.approx((1.5, 0.25), abs=0.1)
-    with pytest.raises(InvalidParameter, match="is not there"):
+    with pytest.raises(InvalidParameter, match="is missing, and the stream reads"):
         stream.observe(frame.rename(columns={"cost": "price"}))
 
 

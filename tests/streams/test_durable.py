@@ -407,7 +407,7 @@ def test_a_copy_cannot_go_its_own_way_with_an_anchor_that_is_not_there(tmp_path:
     """Also not before the first step, when only the opening is known."""
     opened(tmp_path, table().stream(lw.count(), every="step", steps=3))
     shutil.copy(tmp_path / "state.db", tmp_path / "copy.db")
-    with pytest.raises(InvalidParameter, match="is no anchor"):
+    with pytest.raises(InvalidParameter, match="does not exist, and the anchor"):
         lw.open_stream(tmp_path / "copy.db", anchor=tmp_path / "new-anchor")
     (tmp_path / "state.db-anchor").rename(tmp_path / "moved")
     assert lw.open_stream(tmp_path / "state.db", anchor=tmp_path / "moved").closed == 0

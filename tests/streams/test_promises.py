@@ -126,7 +126,7 @@ def test_consecutive_steps_are_not_charged_to_a_promise_to_people(tmp_path: Path
     rows = table("patient", ledger=book, allowance=PureDP(1), dataset="visits")
     question = daily(rows, consecutive_steps=7)
     assert question.quote(epsilon=0.5).loss == PureDP(0.5, unit="patient in any 7 consecutive days")
-    with pytest.raises(IncompatibleLosses, match=r"which is less.*active_steps"):
+    with pytest.raises(IncompatibleLosses, match=r"protects only a.*active_steps"):
         opened(tmp_path, question, epsilon=0.5)
     assert book.spent("visits") == PureDP(0, unit="patient")
     allowance = PureDP(1, unit="patient in any 7 consecutive days")
@@ -141,7 +141,7 @@ def test_a_promise_for_seven_days_pays_for_no_other_steps(tmp_path: Path, other:
     allowance = PureDP(1, unit="patient in any 7 consecutive days")
     weeks = table("patient", ledger=book, allowance=allowance, dataset="weeks")
     opened(tmp_path / "days", daily(weeks, consecutive_steps=7), epsilon=0.25)
-    with pytest.raises(IncompatibleLosses, match="which is less"):
+    with pytest.raises(IncompatibleLosses, match="protects only a"):
         opened(tmp_path / "other", daily(weeks, **{"consecutive_steps": 7, **other}), epsilon=0.25)
     assert book.spent("weeks") == PureDP(0.25, unit="patient in any 7 consecutive days")
 
@@ -155,9 +155,9 @@ def test_every_protection_has_words_of_its_own(tmp_path: Path) -> None:
     ]
     assert notes == [
         "event level: one row is protected. Somebody with several rows is not protected as a person",
-        "patient level: everything of one patient is protected, and at most 7 active days of it count, at least 2 days "
-        "apart",
-        "w-event level: what one patient does in any 7 consecutive days is protected, not what it does over a longer "
+        "patient level: all rows of one patient are protected, and at most 7 active days of each patient count, at "
+        "least 2 days apart",
+        "w-event level: what one patient does in any 7 consecutive days is protected, not what happens over a longer "
         "time",
     ]
     stream = opened(tmp_path, daily(people, active_steps=7, separation=2))
@@ -238,7 +238,7 @@ def test_late_rows_do_not_carry_what_happened_in_a_few_steps_into_others() -> No
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lw.median("cost"), "nothing of them adds up"),
+        (lw.median("cost"), "cannot be added up"),
         (lw.top_k("region", 2), r"stream\.top"),
         (lw.count_distinct("cost"), "EACH_ROW"),
     ],

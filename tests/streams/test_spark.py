@@ -40,5 +40,5 @@ def test_micro_batches_are_taken_once_although_a_worker_is_killed(tmp_path: Path
 
 def test_a_job_is_refused_for_what_is_no_stream_of_rows(tmp_path: Path) -> None:
     stream = opened(tmp_path, table().stream(lw.count(), every="day", steps=3, start="2026-02-26", time="at"))
-    with pytest.raises(InvalidParameter, match="no streaming frame"):
+    with pytest.raises(InvalidParameter, match="not a streaming frame"):
         feed(stream, [], name="log", checkpoint=tmp_path)  # type: ignore[arg-type]

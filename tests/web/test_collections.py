@@ -161,7 +161,7 @@ def test_the_console_says_that_nothing_else_protects_strings(app: FastAPI) -> No
     assert question_of(collection) is None
     page = visit_as(app, "operator").get(f"/collections/{collection.id}").text
     assert "have the same host" in page
-    assert "bounded all the same" not in page
+    assert "still bounded" not in page
     assert "no local epsilon" in page
 
 

@@ -64,7 +64,7 @@ def test_what_is_wrong_is_told_with_what_to_write_and_is_not_published(
     ("more", "told"),
     [
         ("after: nothing", "which is no nugget"),
-        (f"after: {SLUG}", "stands behind this one"),
+        (f"after: {SLUG}", "which comes after this one"),
         ("after: [tools]", "or leave it out"),
         ("words: {noise: {short: Bzz.}}", "explains 'noise' already"),
         ("words: {quill: {also: [Noise], short: Bzz.}}", "explains 'noise' already"),

@@ -41,7 +41,7 @@ def test_somebody_is_led_through_the_interview_and_told_what_can_be_said_so_far(
     choose("How many in each group")
     expect(page.get_by_label("Into how many groups")).to_be_visible()
     page.get_by_label("Into how many groups").fill("5")
-    choose("By a tenth")
+    choose("By 10 %")
     next_screen.click()
     choose("One place that people trust")
     expect(page.locator(".so-far")).to_contain_text("One place is trusted")

@@ -140,7 +140,7 @@ READ = Proposal(bounds=(0.1 + 0.2, 1 / 3), private=False)
     [
         ([READ], True),
         ([READ, Proposal(keys=("1", "2"), private=False)], True),
-        ([READ, Proposal(why="no range holds so many people")], True),
+        ([READ, Proposal(why="no range has enough people")], True),
         ([READ, Proposal(keys=("1", "2"))], True),
         ([READ, Proposal(bounds=(0.3, 0.333333333333333))], False),
     ],
@@ -402,7 +402,7 @@ def test_room_is_kept_for_what_has_come_and_one_address_has_half(tmp_path: Path)
             came(first, 1)
         assert refused.value.status_code == 429
         came(other, 2 * STRETCH)
-        with lab.arrivals.arrival("c") as third, pytest.raises(Problem, match="no room") as refused:
+        with lab.arrivals.arrival("c") as third, pytest.raises(Problem, match="no space") as refused:
             came(third, 1)
         assert refused.value.status_code == 503
     with lab.arrivals.arrival("a") as first:  # they came, or not: the room is free again

@@ -73,7 +73,7 @@ def test_from_the_clinic_by_a_slider_to_a_release_a_label_and_a_file(
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
     expect(page.locator("lw-answer .seen")).to_contain_text("Mean of age is about 4")
-    expect(page.locator("lw-answer .seen")).to_contain_text("Exactly it is 48.8293")
+    expect(page.locator("lw-answer .seen")).to_contain_text("The exact answer is 48.8293")
     expect(page.locator("lw-answer .mark")).to_have_text("teaching mode: not private, not kept")
     label = page.get_by_label("Privacy label")
     expect(label).to_contain_text("one patient")

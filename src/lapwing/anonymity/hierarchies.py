@@ -243,10 +243,10 @@ class Taxonomy(Levels):
             for height, group in enumerate(above):
                 place = (len(paths), above[height:])
                 if last.get(group, place) not in (place, (place[0] - 1, place[1])):
-                    raise InvalidParameter("tree", group, "this group stands in two places", "Write every group once.")
+                    raise InvalidParameter("tree", group, "this group is in two places", "Write every group once.")
                 last[group] = place
             if leaf in paths:
-                raise InvalidParameter("tree", leaf, "this value stands in two places", "Write every value once.")
+                raise InvalidParameter("tree", leaf, "this value is in two places", "Write every value once.")
             paths[leaf] = (text(leaf), *above)
         if not paths:
             raise InvalidParameter("tree", self.tree, "is empty", "Write Taxonomy({'employed': ['Private', …], …}).")

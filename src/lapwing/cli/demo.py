@@ -129,7 +129,8 @@ def _words(loss: PureDP) -> Text:
     return Text.assemble(
         ("What a patient risks by taking part. ", "bold"),
         f"An attacker who was 50 % sure that one {_UNIT} is in the data can become at most "
-        f"{data['out_of_100_after']} % sure after reading all this, even one who knows everybody else's data. ",
+        f"{data['out_of_100_after']} % sure after reading all answers. This holds even if the attacker knows "
+        "everybody else's data. ",
         (f"Guarantee: {loss}.", "quiet"),
     )
 

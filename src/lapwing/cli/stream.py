@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Answers over time, for one price: open, observe, show, close.")
 
-State = Annotated[Path, typer.Argument(help="The file of the stream, which only you may read.", show_default=False)]
+State = Annotated[Path, typer.Argument(help="The file of the stream, which only you can read.", show_default=False)]
 LedgerPlace = Annotated[
     str | None, typer.Option(help="The ledger, if it is on a server (postgresql://…).", show_default=False)
 ]
@@ -41,7 +41,7 @@ def _option(help: str, *names: str, metavar: str | None = None) -> Any:
 
 def _open(
     question: Question,
-    state: Annotated[Path, typer.Option(help="A new file for the stream, which only you may read.")],
+    state: Annotated[Path, typer.Option(help="A new file for the stream, which only you can read.")],
     steps: Annotated[int, _option("How many steps the stream has.")],
     every: Annotated[str, typer.Option(help="minute, hour, day, week, month or step.", rich_help_panel=_STEPS)] = "day",
     start: Annotated[str | None, _option("When the first step begins: 2026-01-01.")] = None,
@@ -52,14 +52,14 @@ def _open(
     grace: Annotated[float, _option("Minutes that a step stays open after its end.", metavar="MINUTES")] = 0.0,
     watermark: Annotated[
         str | None,
-        _option("A time or a number that the database gives each row: read from where the last step left off."),
+        _option("Column of times or numbers that the database gives each row. A step reads on from the last one."),
     ] = None,
-    active_steps: Annotated[int | None, _option("In how many steps one unit counts at most.")] = None,
-    separation: Annotated[int | None, _option("How far apart these steps are at least.")] = None,
+    active_steps: Annotated[int | None, _option("Largest number of steps in which one unit counts.")] = None,
+    separation: Annotated[int | None, _option("Smallest distance between these steps.")] = None,
     consecutive_steps: Annotated[
-        int | None, _option("Instead: protect what a unit does in any so many consecutive steps, which is less.")
+        int | None, _option("Instead of --active-steps, a weaker promise: protect any N consecutive steps of a unit.")
     ] = None,
-    quote: Annotated[bool, typer.Option("--quote", help="Only say what it costs; nothing is spent.")] = False,
+    quote: Annotated[bool, typer.Option("--quote", help="Print what the stream would cost. Nothing is spent.")] = False,
 ) -> None:
     """Pay for a stream, once for all its steps. The question is a SELECT as for lapwing query; no record is read."""
     from lapwing.curator.streams.schedule import Schedule
@@ -78,7 +78,7 @@ def _open(
         if quote:
             return
         opened = stream.open(state, **spending)
-        screen.print(f"[private]✓[/] now {state} is open and paid for: {opened.loss}", soft_wrap=True)
+        screen.print(f"[private]✓[/] {state} is open and paid for: {opened.loss}", soft_wrap=True)
         screen.print(f"  next: lapwing stream observe {state} ROWS.csv", soft_wrap=True)
 
 
@@ -95,11 +95,11 @@ def observe(
     ] = None,
     table: Annotated[str | None, typer.Option(help="The table or view of a database.", show_default=False)] = None,
     step: Annotated[
-        str | None, typer.Option(help="The step to close, with all before it: a number or a date.", show_default="next")
+        str | None, typer.Option(help="The step to close, and all before it: a number or a date.", show_default="next")
     ] = None,
     clock: Annotated[bool, typer.Option("--clock", help="Close every step that is over by the clock.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Close nothing: keep the rows for the open step.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Character that separates the columns of a CSV.")] = None,
     encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
     ledger: LedgerPlace = None,
     anchor: Anchor = None,
@@ -138,16 +138,16 @@ def observe(
 @app.command()
 def show(
     state: State,
-    window: Annotated[int | None, typer.Option(help="Sums over so many steps instead of totals.")] = None,
-    top: Annotated[int | None, typer.Option(help="Only so many groups, the largest first.")] = None,
+    window: Annotated[int | None, typer.Option(help="Show sums over this many steps instead of totals.")] = None,
+    top: Annotated[int | None, typer.Option(help="Show only this many groups, the largest first.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every closed step as JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print every closed step as CSV.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw lines with their bands into this file.")] = None,
-    watch: Annotated[float | None, typer.Option(help="Look again after so many seconds, until Ctrl-C.")] = None,
+    watch: Annotated[float | None, typer.Option(help="Refresh every so many seconds, until Ctrl-C.")] = None,
     ledger: LedgerPlace = None,
     anchor: Anchor = None,
 ) -> None:
-    """What is known so far: the last answer, how it came about step by step, the price, and how many steps are left."""
+    """Show the last answer, the answers of all steps, the price, and how many steps are left."""
     with readable_errors():
         if watch is not None:
             checks.positive(watch=watch)
@@ -172,11 +172,13 @@ def show(
 
 @app.command()
 def close(state: State, ledger: LedgerPlace = None, anchor: Anchor = None) -> None:
-    """End a stream for good: no step follows, exact counts are wiped, what was shown stays, nothing is paid back."""
+    """End a stream for good. Exact counts are deleted, published answers stay, and nothing is paid back."""
     with readable_errors():
         stream = _stream(state, ledger, anchor)
         stream.end()
-        console().print(f"[private]✓[/] ended after {stream.closed:,} of {stream.steps:,} steps; its secrets are wiped")
+        console().print(
+            f"[private]✓[/] ended after {stream.closed:,} of {stream.steps:,} steps; its secrets are deleted"
+        )
 
 
 def _stream(state: Path, ledger: str | None, anchor: str | None) -> Stream:
@@ -189,7 +191,7 @@ def _minutes(grace: float) -> dt.timedelta:
     try:
         return dt.timedelta(minutes=grace)
     except (OverflowError, ValueError):
-        raise InvalidParameter("grace", grace, "is no number of minutes", "Write --grace 120.") from None
+        raise InvalidParameter("grace", grace, "is not a number of minutes", "Write --grace 120.") from None
 
 
 def _step(text: str | None) -> Any:

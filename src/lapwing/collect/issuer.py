@@ -36,7 +36,7 @@ CODE_BYTES = 16
 EVERYBODY = "everybody"
 """Who asks where nobody is asked for a name."""
 _REFUSED = {
-    "codes": "This code is not known. Ask whoever runs the collection.",
+    "codes": "This code is not known. Ask the person who runs the collection.",
     "sign-in": "Sign in first. This collection gives tokens to people who have an account.",
 }
 Admit = Callable[[Request], str | None]

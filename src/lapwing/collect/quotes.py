@@ -54,8 +54,8 @@ class CollectionQuote:
         cost, number = written_up(fragments.message.privacy_loss().epsilon), len(self.collection.shufflers)
         way = "one shuffler" if number == 1 else f"one of {number} shufflers that coins choose"
         return (
-            f"A report is sent in {fragments.count} fragments, each at a time of its own through {way}. One fragment "
-            f"costs ε = {cost} at most, and whoever can put all of them side by side learns the whole report. "
+            f"A report is sent in {fragments.count} fragments, each at its own time through {way}. One fragment "
+            f"costs ε = {cost} at most. An attacker who can link all of them learns the whole report. "
             f"{why_several(self.collection)}"
         )
 

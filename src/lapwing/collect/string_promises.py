@@ -135,7 +135,7 @@ def explained(collection: Collection) -> str:
     guess = (
         "With randomness: issuer, every guess of a string is a question to the issuer."
         if protocol.oblivious
-        else "With randomness: none, whoever has a message can try out guesses: use it only for what nobody can guess."
+        else "With randomness: none, anybody who has a message can try guesses: use it only for what nobody can guess."
     )
     return (
         f"Devices send strings. A message has no local epsilon: the threshold of the shufflers protects people, with "

@@ -159,7 +159,7 @@ class Deployment:
             raise InvalidParameter("servers", len(servers), "must be two, with different names", _HINT)
         keys = {server.certificate.strip() for server in servers}
         if len(keys) < 2 and not keys <= {UNMADE}:
-            why = "have the same certificate, so whoever has its key is both of them"
+            why = "have the same certificate, so anybody who has its key is both of them"
             raise InvalidParameter("servers", servers[0].name, why, "Make a key for each: lapwing pair key FOLDER csp.")
         analysts = _fields(data.get("analysts", {}), "analysts")
         return cls(

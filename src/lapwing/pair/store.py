@@ -87,7 +87,7 @@ class Store:
         if len(share) != self.layout.bytes:
             raise UploadRefused("this upload was made for another file: get the file of this pair, and try again")
         if not database.execute("SELECT 1 FROM admitted WHERE code = ?", (code,)).fetchone():
-            raise UploadRefused("this code is not on the list: ask whoever gave it to you")
+            raise UploadRefused("this code is not on the list: ask the person who gave it to you")
         row = database.execute("SELECT id, batch FROM upload WHERE code = ?", (code,)).fetchone()
         if row is not None and row[0] == name:
             return

@@ -51,7 +51,7 @@ _STEPS: dict[Step, str] = {
     "unprotected": "Compare with what owners know themselves.",
     "check": "Look at `lapwing pair status`: it says how many rows were refused.",
     "raw_rows": "Ask questions instead.",
-    "bounds": "Bounds are public here: they stand in the file of the pair.",
+    "bounds": "Bounds are public here: they are in the file of the pair.",
     "cdf": "Ask for a histogram, whose counts add up: agg(lw.histogram(…, edges=[…])).",
     "marginals": "Ask for one table with all columns: group_by(…).agg(lw.count()). Its sums agree.",
     "stream": "Ask again from time to time: every answer costs.",

@@ -164,15 +164,15 @@ def _finite(value: float) -> float | None:
 def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     unit, relation = loss.unit, loss.relation
     change = "joins or leaves" if relation == "add_remove" else "is replaced by another"
-    about = f"that one {unit} is in the data" if relation == "add_remove" else f"of what the record of one {unit} says"
-    test = f"detects that one {unit} is in the data" if relation == "add_remove" else f"recognises one {unit}'s record"
+    about = f"that {present(unit)}" if relation == "add_remove" else f"of what the record of one {unit} says"
+    test = f"detects that {present(unit)}" if relation == "add_remove" else f"recognises one {unit}'s record"
     read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
     odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
     lines = [
         f"{loss}: what an attacker can learn about one {unit}, at worst.",
         f"{odds}: if one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
-        f"Belief: an attacker who was {data['out_of_100_before']} % sure {about} can become at most "
-        f"{data['out_of_100_after']} % sure. This holds even if the attacker knows everybody else's data. "
+        f"Belief: an attacker who was {data['out_of_100_before']} % sure {about} can become "
+        f"{sure(data['out_of_100_after'])}. This holds even if the attacker knows everybody else's data. "
         f"Afterwards the belief lies between {_percent(data['posterior_low'], written_down)} and "
         f"{_percent(data['posterior_high'], written_up)}.",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
@@ -186,6 +186,25 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
             f"probability at most {written_up(pair.delta, 3)}. When it differs, anything may be revealed."
         )
     return "\n".join(lines)
+
+
+def present(unit: str) -> str:
+    """That a unit is in the data; if only some steps of it are protected, that it is in the data of these.
+
+    >>> present("patient"), present("patient in any 7 consecutive days")
+    ('one patient is in the data', 'one patient is in the data of any 7 consecutive days')
+    """
+    who, _, span = unit.partition(" in any ")
+    return f"one {who} is in the data{f' of any {span}' if span else ''}"
+
+
+def sure(out_of_100: int) -> str:
+    """How sure somebody can become, at worst.
+
+    >>> sure(74), sure(100)
+    ('at most 74 % sure', 'more than 99 % sure')
+    """
+    return "more than 99 % sure" if out_of_100 >= 100 else f"at most {out_of_100} % sure"
 
 
 def _factor(factor: float | None) -> str:

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
+from lapwing.privacy.explanation import present, sure
 from lapwing.privacy.losses import ZCDP, Loss, PureDP
 from lapwing.privacy.notation import visible, written_down, written_up
 
@@ -109,11 +110,9 @@ def remains(loss: Loss) -> str:
 def risk(loss: Loss) -> str:
     """One sentence on what a release can tell about one unit."""
     data = loss.explain().data
-    about = "is in the data" if loss.relation == "add_remove" else "has the record they guessed"
+    unit = visible(loss.unit)
+    about = present(unit) if loss.relation == "add_remove" else f"one {unit} has the record they guessed"
     delta = written_up(data["delta"], 3)
     failing = f" This fails with probability at most {delta}." if data["delta"] else ""
     failing += "" if loss.trust is None else f" Trust: {visible(str(loss.trust))}."
-    return (
-        f"An attacker who was 50 % sure that one {visible(loss.unit)} {about} "
-        f"can become at most {data['out_of_100_after']} % sure.{failing}"
-    )
+    return f"An attacker who was 50 % sure that {about} can become {sure(data['out_of_100_after'])}.{failing}"

@@ -93,7 +93,7 @@ def _constant(constant: Constant) -> None:
 
 def _short(value: Any) -> None:
     if not is_short(value):
-        why = f"a text of {len(value):,} characters stands in the question, and at most {LONGEST:,} are allowed"
+        why = f"the question contains a text of {len(value):,} characters, and at most {LONGEST:,} are allowed"
         raise UnsupportedQuery(repr(value[:40] + "…"), why, "Join a public table (lw.public) if rows need long texts.")
 
 

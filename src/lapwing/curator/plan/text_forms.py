@@ -105,6 +105,6 @@ def _words(name: str, given: Any, usual: tuple[str, ...]) -> tuple[str, ...]:
         raise InvalidParameter(name, given, why, f"Write {name}='{'Y' if name == 'true' else 'N'}', for example.")
     if any(len(word.encode("utf-8", "replace")) > LONGEST or not word.isprintable() for word in words):
         raise InvalidParameter(
-            name, given, "has a word that is too long, or not printable", "Write the words as they stand."
+            name, given, "has a word that is too long, or not printable", "Write the words as they are in the file."
         )
     return words

@@ -112,7 +112,7 @@ def _error(expected: Expectation) -> str:
     if expected.error is None:
         return f"depends on the data. {expected.why}"
     if expected.measured_in == "units":
-        return f"shown if at least {digits.number(expected.error, ROUND_CEILING)} units have it"
+        return f"shown if at least {digits.number(expected.error, ROUND_CEILING)} units have the key"
     if expected.measured_in:
         return f"{digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
     kind: Type = "integer" if float(expected.error).is_integer() else "number"

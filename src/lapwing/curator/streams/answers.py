@@ -143,8 +143,8 @@ class Teller:
         rows = query.effective.counted(query.context.unit, grouped=bool(query.grouping.keys))
         every, protection = self.definition.schedule.every, self.definition.protection
         if not isinstance(protection, ActiveSteps):
-            return f"{rows}, in each {every}"
-        return f"{rows}, in each {every}, and the first {protection.steps:,} active {every}s at most"
+            return f"{rows} in each {every}"
+        return f"{rows} in each {every}, for at most the first {protection.steps:,} active {every}s"
 
     def stacked(self, parts: Sequence[tuple[int, tuple[Column, ...]]]) -> tuple[Column, ...]:
         """The columns of several steps below one another, with the step before them."""

@@ -124,7 +124,7 @@ def _refuse(query: Query) -> None:
             raise UnsupportedQuery(str(aggregate), "a stream counts every key and sorts afterwards", hint)
     for bound in query.bounds:
         if bound.pick is not None:
-            why = "quantiles are picked anew each time, and nothing of them adds up over steps"
+            why = "quantiles of several steps cannot be added up"
             raise UnsupportedQuery(str(bound.aggregate), why, "Count by bins: by={'band': […]}.")
         if any(statistic.kind == "distinct" for statistic in bound.statistics) and not is_each_row(query.plan):
             why = f"one {query.context.unit} may be the first to bring many values"
@@ -144,7 +144,7 @@ def _refuse_windows(query: Query, schedule: Schedule, protection: ConsecutiveSte
         why = "a late row counts in a later step, so what a unit does in a few steps could change many"
         raise InvalidParameter("late", schedule.late, why, "Write late='drop' and a grace=, or active_steps= instead.")
     if any(appears(statistic, query.plan) for statistic in query.statistics):
-        why = "whoever appeared long ago would still be remembered, and that is not protected here"
+        why = "a unit that appeared long ago would still be counted, and that is not protected here"
         raise UnsupportedQuery("units()", why, "Leave lw.units() out, or write active_steps= instead.")
 
 

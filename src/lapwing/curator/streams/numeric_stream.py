@@ -258,9 +258,9 @@ def open_numeric_stream(
     file = _file(state, anchor)
     if mechanism is None:
         return NumericStream(file, _reread(file))
-    checks.of_kind(Tops, "is no mechanism for numbers", "Write lw.Tops(epsilon=1, bound=…, …).", mechanism=mechanism)
+    checks.of_kind(Tops, "is not a mechanism for numbers", "Write lw.Tops(epsilon=1, bound=…, …).", mechanism=mechanism)
     if ledger is not None and dataset is None:
-        raise InvalidParameter("dataset", None, "which allowance is spent?", "Name the data set in the ledger.")
+        raise InvalidParameter("dataset", None, "says which allowance is spent", "Name the data set in the ledger.")
     loss = mechanism.privacy_loss()
     warn_if_large(loss, "this stream")
     file.make()
@@ -326,7 +326,7 @@ def _reread(file: StateFile) -> Tops:
     if facts and facts.get("kind") != KIND:
         raise InvalidParameter("state", file.name, "holds no stream of numbers", "Open it with lw.open_stream(…).")
     if "charge" not in facts:
-        why = "is not paid for yet: whoever opened it was interrupted or refused"
+        why = "is not paid for yet: opening it was interrupted or refused"
         raise InvalidParameter("state", file.name, why, "Open it once more, with the same parameters.")
     written = dict(facts["mechanism"])
     words = {name: written.pop(name) for name in ("relation", "unit")}

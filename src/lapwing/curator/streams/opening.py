@@ -183,7 +183,7 @@ def reopened(
     if facts and "version" not in facts:
         raise InvalidParameter("state", file.name, "holds no stream of a table", "Try lw.open_numeric_stream(…).")
     if "charge" not in facts:
-        why = "is not paid for yet: whoever opened it was interrupted or refused"
+        why = "is not paid for yet: opening it was interrupted or refused"
         raise InvalidParameter("state", file.name, why, "Open it once more: table.stream(…).open(…).")
     if facts["version"] != states.VERSION:
         raise InvalidParameter("state", file.name, "was written by another version of Lapwing", "Use that version.")
@@ -212,7 +212,7 @@ def _file(state: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) 
                 known = states.facts(database).get("anchor")
     file = StateFile(state, anchor if anchor is not None else known or anchor_beside(bare.path))
     if known is not None and str(file.anchor) != known and file.anchor is not None and not file.anchor.exists():
-        why = "is no anchor, and this stream has one elsewhere: a copy of it cannot go its own way"
+        why = "does not exist, and the anchor of this stream is elsewhere: a copy cannot have an anchor of its own"
         raise InvalidParameter("anchor", str(file.anchor), why, f"Leave it out, or say where {known} was moved to.")
     return file
 
@@ -268,8 +268,8 @@ def _losses(definition: Definition, loss: Loss) -> list[Loss]:
     if list(promised) != [loss.unit]:
         who = definition.protection.base(context.unit, definition.schedule.every)
         why = (
-            f"the ledger promises something to a whole {who}, and this stream protects a "
-            f"{loss.unit}, which is less. Write active_steps= instead, or open the "
+            f"the ledger has an allowance for a whole {who}, and this stream protects only a "
+            f"{loss.unit}. Write active_steps= instead, or open the "
             f"table under another dataset= name with an allowance for that: lw.PureDP(1, unit={loss.unit!r})"
         )
         raise IncompatibleLosses(context.remaining(context.analyst), loss, why)

@@ -104,12 +104,12 @@ def budget_of(definition: Definition, epsilon: Number | None, delta: Number | No
     """What was written down, checked."""
     if isinstance(definition.protection, ConsecutiveSteps) and (rho is not None or delta is not None):
         name, value = ("rho", rho) if rho is not None else ("delta", delta)
-        why = "what protects consecutive steps makes Laplace noise, which costs an epsilon"
+        why = "consecutive_steps uses Laplace noise, which costs an epsilon"
         raise InvalidParameter(name, value, why, "Write epsilon=1 alone.")
     spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=False, unit=definition.unit)
     people, chance = definition.query.context.population, getattr(spend.stated, "delta", Fraction(0))
     if people is not None and chance * people >= 1:
-        why = f"with {people} units or more, it allows to publish one of them"
+        why = f"with {people} units or more, it permits publishing one of them outright"
         raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
     return spend
 

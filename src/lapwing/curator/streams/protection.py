@@ -53,7 +53,7 @@ class ActiveSteps:
         """What is protected, in words."""
         many = f"{self.steps:,} active {every}" + ("" if self.steps == 1 else "s")
         apart = "" if self.separation == 1 else f", at least {self.separation} {every}s apart"
-        return f"{word} level: everything of one {word} is protected, and at most {many} of it count{apart}"
+        return f"{word} level: all rows of one {word} are protected, and at most {many} of each {word} count{apart}"
 
     def written(self) -> dict[str, Any]:
         """As plain data."""
@@ -85,7 +85,7 @@ class ConsecutiveSteps:
         """What is protected, in words."""
         span = f"{self.steps:,} consecutive {every}s" if self.steps > 1 else f"one {every}"
         who = self.base(word, every)
-        return f"w-event level: what one {who} does in any {span} is protected, not what it does over a longer time"
+        return f"w-event level: what one {who} does in any {span} is protected, not what happens over a longer time"
 
     def written(self) -> dict[str, Any]:
         """As plain data."""
@@ -124,10 +124,10 @@ def protection_of(
     if active_steps is None and once:
         return ActiveSteps(1)
     if active_steps is None:
-        why = f"in how many steps one {word} counts at most has to be said, for that is what noise must hide"
+        why = f"you must say in how many steps one {word} counts at most, because the noise depends on it"
         hint = (
-            f"Write active_steps=30 (of more, the first count); or consecutive_steps=7 to protect what a {word} does "
-            "in any 7 consecutive steps, which is less; or open the table with unit=lw.EACH_ROW to protect events."
+            f"Write active_steps=30 to count the first 30; or consecutive_steps=7 to protect only what a {word} does "
+            "in any 7 consecutive steps; or open the table with unit=lw.EACH_ROW to protect single events."
         )
         raise InvalidParameter("active_steps", None, why, hint)
     return ActiveSteps(active_steps, 1 if separation is None else separation)

@@ -75,7 +75,7 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
             if any(definition.appearing[query.statistics.index(statistic)] for statistic in bound.statistics)
         ]
         about.append(f"{' and '.join(names)}: {_once(definition)}")
-    limits = [f"in each {schedule.every}, {note}" if "at most" in note else note for note in rows_notes(query)[:1]]
+    limits = [f"{note}, in each {schedule.every}" if "at most" in note else note for note in rows_notes(query)[:1]]
     if schedule.time is not None:
         rule = "are left out" if schedule.late == "drop" else f"count in the next {schedule.every}"
         about.append(f"rows that come after their {schedule.every} was closed {rule}")
@@ -106,19 +106,19 @@ def _families(items: Sequence[StreamItem]) -> Iterator[str]:
         elif others:
             ratio = others[0].rms / own.rms
             yield (
-                f"{visible(str(item.statistic))}: the {item.family} counter is taken; "
-                f"a {others[0].family} would be {ratio:.1f} times as far off"
+                f"{visible(str(item.statistic))}: the {item.family} counter is used; "
+                f"the error of a {others[0].family} would be {ratio:.1f} times as large"
             )
         else:
             yield f"{visible(str(item.statistic))}: the {item.family} counter; with a delta or rho, others are compared"
 
 
 def _size(definition: Definition, items: Sequence[StreamItem]) -> tuple[str, ...]:
-    every = definition.schedule.every
+    every, days = definition.schedule.every, definition.schedule.words(definition.schedule.steps)
     size = state_bytes(items)
     return (
-        f"it is charged once, for all {definition.schedule.words(definition.schedule.steps)}, when it is opened",
-        f"the counters take {size:,} bytes of a file that only you may read; a {every} is closed by one commit to it",
+        f"the stream is charged once, for all {days}, when it is opened",
+        f"the counters take {size:,} bytes of a file that only you can read; each {every} is closed in one commit",
     )
 
 
@@ -129,7 +129,7 @@ def _expected(definition: Definition, items: Sequence[StreamItem], confidence: f
     for bound in definition.query.bounds:
         used = [by_statistic[statistic] for statistic in bound.statistics]
         if any(isinstance(item.counter, BudgetDistribution) for item in used):
-            yield _error(bound, used, f"{bound.output}, after quiet steps", confidence, _quiet)
+            yield _error(bound, used, f"{bound.output}, after steps with little change", confidence, _quiet)
             continue
         for step in dict.fromkeys((1, (steps + 1) // 2, steps)):
             yield _error(bound, used, f"{bound.output} after {words(step)}", confidence, _reach(0, step))

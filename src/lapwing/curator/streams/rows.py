@@ -59,7 +59,7 @@ def _declared(origin: Source, scan: Scan) -> Source:
         if name not in origin.kinds:
             meant = closest(name, origin.kinds)
             hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(origin.kinds)}."
-            raise InvalidParameter("rows", name, "is a column that the stream reads, and is not there", hint)
+            raise InvalidParameter("rows", name, "is missing, and the stream reads this column", hint)
         if name in origin.opaque:
             why = f"{name} is of a type whose cells are not checked, so that one of them could stop the engine"
             raise InvalidParameter("rows", name, why, "Convert the column in the source.")
@@ -73,7 +73,7 @@ def _fetched(cursor: Any) -> list[dict[str, Any]]:
     if names is None:
         names = [column[0] for column in getattr(cursor, "description", None) or ()]
     if not names:
-        raise InvalidParameter("rows", type(cursor), "is no result of a query", _HINT)
+        raise InvalidParameter("rows", type(cursor), "is not the result of a query", _HINT)
     rows = contained("the database", cursor.fetchall)  # whatever it says may be about a record
     return [dict(zip(names, row, strict=True)) for row in rows]
 

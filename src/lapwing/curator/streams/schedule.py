@@ -92,7 +92,7 @@ class Schedule:
             self._refuse_time()
             return
         if self.start is None:
-            why = "when the first step begins is public, and never read from rows"
+            why = "the beginning of the first step is public, and never read from rows"
             raise InvalidParameter("start", None, why, f"Write start='2026-01-01' for the first {self.every}.")
         start = moment_of("start", self.start)
         if start != self._floor(start):
@@ -107,7 +107,7 @@ class Schedule:
     def _refuse_time(self) -> None:
         for name, given in (("start", self.start), ("time", self.time), ("grace", self.grace or None)):
             if given is not None:
-                why = "is for steps that the calendar has, and with every='step' you say when a step ends"
+                why = "is for steps of the calendar, and with every='step' you say when a step ends"
                 raise InvalidParameter(name, given, why, "Leave it out, or write every='day'.")
         if self.late != "drop":
             why = "needs a column that says when a row happened"

@@ -39,7 +39,7 @@ def feed(
     """
     stable_name("name", name)
     if not getattr(frame, "isStreaming", False):
-        why = "is no streaming frame of Spark"
+        why = "is not a streaming frame of Spark"
         raise InvalidParameter("frame", type(frame), why, "Write spark.readStream…, or stream.observe(frame).")
     if stream.definition.schedule.time is None and stream.definition.schedule.every != "step":
         why = "says when a row happened, and a micro-batch may have rows of several steps"

@@ -252,7 +252,7 @@ class Stream:
     def _must_come_once(self) -> None:
         """Late rows that count later count once only if no source brings them again."""
         if self.definition.schedule.late == "next" and self.definition.schedule.watermark is None:
-            why = "late='next' counts rows of earlier steps, and nothing says which of these have counted already"
+            why = "late='next' counts rows of earlier steps, and it is not known which of these have already counted"
             hint = (
                 "Keep every row once, with stream.add(rows, batch=('log', 17)), and close steps with stream.observe(); "
                 "or open the stream with watermark='id'."
@@ -340,8 +340,9 @@ class Stream:
             place = self._closed(database, step)
             columns = self._columns(state.shown_at(database, place), place)
         schedule = self.definition.schedule
-        so_far = f"totals after {schedule.words(place)}" if self.adds_up else f"of {schedule.every} {place} alone"
-        return self._teller.answer(columns, place, says=f"{so_far}, of {self.steps:,}")
+        of_all = f"of {schedule.words(self.steps)}"
+        says = f"totals after {place:,} {of_all}" if self.adds_up else f"only {schedule.every} {place:,} {of_all}"
+        return self._teller.answer(columns, place, says=says)
 
     def estimate(self) -> Answer:
         """The totals so far, each with its interval."""
@@ -404,7 +405,7 @@ class Stream:
                 columns = self._columns(shown[place - 1], place)
             parts.append((place, columns))
         schedule = self.definition.schedule
-        says = f"totals after each {schedule.every}" if self.adds_up else f"of each {schedule.every} alone"
+        says = f"totals after each {schedule.every}" if self.adds_up else f"each {schedule.every} by itself"
         if span is not None:
             says = f"sums over the last {schedule.words(span)} after each {schedule.every}"
         answer = self._teller.answer(self._teller.stacked(parts), len(shown), says=says, kind=History)
@@ -428,7 +429,7 @@ class Stream:
         count = checks.whole(most=most)
         order = sorted(range(len(by.values)), key=lambda row: (-(by.values[row] or 0), row))[:count]
         columns = tuple(_reordered(column, order) for column in answer.columns)
-        note = f"the largest {by.name} by noisy values: neighbours in this list may be swapped"
+        note = f"the largest {by.name} by noisy values, so neighbours in this list may be swapped"
         return replace(answer, columns=columns, notes=(*answer.notes, note))
 
     def explain(self) -> Explanation:

@@ -270,7 +270,7 @@ def _about_front(nugget: Nugget, slug: str, school: School) -> Iterator[Complain
     if nugget.after and nugget.after != BEGINNING and nugget.after not in school.pages:
         yield Complaint(f"It stands after {nugget.after[:80]!r}, which is no nugget. Choose another place.")
     if school.leads_back(slug, nugget.after):
-        yield Complaint(f"It stands after {nugget.after}, which stands behind this one. Choose another place.")
+        yield Complaint(f"It is placed after {nugget.after}, which comes after this one. Choose another place.")
     for term in nugget.words:
         if known := school.words_beside(slug).explains(term):
             yield Complaint(f"The glossary explains {known.name!r} already. Leave {term.name!r} out.")

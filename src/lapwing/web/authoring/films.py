@@ -61,7 +61,7 @@ def _boxes(content: bytes) -> Iterator[tuple[bytes, int]]:
         elif size == 0:
             size = len(content) - place
         if name not in _BOXES or size < 8 or place + size > len(content):
-            raise NoVideo("The video is damaged, or something stands behind it. Save it again.")
+            raise NoVideo("The video is damaged, or something follows it. Save it again.")
         yield name, size
         place += size
 
@@ -89,7 +89,7 @@ def captions(content: bytes) -> Film:
     if not re.match(r"WEBVTT(?:[ \t\n]|$)", text) or "-->" not in text or "\0" in text:
         raise NoVideo(hint)
     if re.search(r"^STYLE[ \t]*$", text, re.MULTILINE):
-        raise NoVideo("The captions bring styles of their own. Delete what stands under STYLE.")
+        raise NoVideo("The captions bring styles of their own. Delete the STYLE blocks.")
     return Film("vtt", text.encode())
 
 

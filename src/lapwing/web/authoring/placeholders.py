@@ -18,7 +18,7 @@ Begin with what your reader knows already, and with the question that this nugge
 
 ## A first screen {serves=1}
 
-Short paragraphs, one thought each. A formula stands between dollars, $e^{-x}$, or on lines of its own:
+Short paragraphs, one thought each. A formula is written between dollar signs, $e^{-x}$, or on lines of its own:
 
 $$
 f(x) = \\frac{1}{2b}e^{-|x|/b}

@@ -252,7 +252,7 @@ def _curated(plan: Plan) -> str:
         "choosing": number(plan.choosing_epsilon),
         "spend": f"rho={number(plan.part_rho)}" if plan.part_rho else f"epsilon={number(plan.part_epsilon)}",
         "allowance": _allowance(plan),
-        "each": "  # for every group by itself; who is in one group only pays once" if plan.split else "",
+        "each": "  # for every group by itself; a person in one group only pays once" if plan.split else "",
         "rho": number(plan.part_rho or Fraction(0)),
         "delta": number(plan.part_delta),
         "bound": str(plan.rows),

@@ -43,7 +43,7 @@ function choose(figure: HTMLElement): void {
     while (chosen.length > 2) (chosen.shift() as HTMLInputElement).checked = false;
     figure.classList.toggle("colluding", chosen.length === 2);
     const names = boxes.filter((box) => chosen.includes(box)).map((box) => box.value);
-    panel.replaceChildren(...(names.length ? said(names) : [note("p", "Nobody is chosen.")]));
+    panel.replaceChildren(...(names.length ? said(names) : [note("p", "No party is chosen.")]));
   };
   for (const box of explained) {
     box.hidden = false;

@@ -89,7 +89,7 @@ class ExerciseElement extends HTMLElement {
     this.busy = true;
     this.running = false;
     this.stop.disabled = false;
-    this.endAfter(LOADING, "Python did not come. Reload the page and try again.");
+    this.endAfter(LOADING, "Python was not loaded. Reload the page and try again.");
     this.say([["quiet", "Starting Python …"]]);
     this.python().postMessage(this.wanted(what));
   }

@@ -81,14 +81,14 @@ export function canonical(value: Json): string {
 /** A collection whose signature holds; an error that can be shown otherwise. */
 export function read(text: string): Collection {
   const { operator, signature, ...body } = JSON.parse(text) as Record<string, any>;
-  if (body.format !== "lapwing collection 1") throw new Error("This is no collection that this page understands.");
+  if (body.format !== "lapwing collection 1") throw new Error("This page does not understand this collection.");
   const shufflers = Object.hasOwn(SHUFFLERS, body.transport) ? SHUFFLERS[body.transport] : null;
   if (!shufflers || body.fragments)
     throw new Error("Reports of this collection travel in a way that this page does not know.");
   const key = fromBase64(operator as string);
   const statement = joined(utf8(`${body.format}\n`), key, utf8(`\n${canonical(body)}`));
   if (!ed25519.verify(fromBase64(signature as string), statement, key))
-    throw new Error("The signature of this collection does not hold. Somebody changed it: do not take part.");
+    throw new Error("The signature of this collection is not valid. Somebody changed it: do not take part.");
   return {
     name: body.name,
     version: body.version,

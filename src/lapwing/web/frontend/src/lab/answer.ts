@@ -60,8 +60,8 @@ class Answer extends Asked<{ result: Result }> {
         : a,
     );
     if (worst.value.value === worst.truth)
-      return `All ${known.length} private numbers are the exact ones this time. The noise was there; nobody can tell from the answer how large it was.`;
-    return `The private answer is off the most at ${worst.value.label}: ${said(worst.value.value as number, 4)} instead of ${said(worst.truth as number, 4)}.`;
+      return `All ${known.length} private numbers equal the exact ones this time. There was noise, and nobody can tell from the answer how large it was.`;
+    return `The private answer has its largest error at ${worst.value.label}: ${said(worst.value.value as number, 4)} instead of ${said(worst.truth as number, 4)}.`;
   }
 
   /** The answer in words. */
@@ -81,7 +81,7 @@ class Answer extends Asked<{ result: Result }> {
         ? ` Cutting values at their bounds alone moves it to ${said(cut, 5)}.`
         : "";
     const moved = Math.abs(value.value - truth);
-    return `${private_} Exactly it is ${said(truth, 6)}: ${clip ? "noise and bounds" : "noise"} moved it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
+    return `${private_} The exact answer is ${said(truth, 6)}: ${clip ? "noise and bounds" : "noise"} changed it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
   }
 
   /** Points have two numbers each. */
@@ -106,7 +106,7 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = rows.some(({ value }) => value.low !== null);
     const cut = exact?.series.some(({ name }) => name.endsWith(AFTER));
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Give or take</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, cut at the bounds</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, cut at the bounds</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
         const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
         const truth = other(exact, series, value)?.value;

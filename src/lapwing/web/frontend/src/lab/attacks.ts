@@ -42,7 +42,7 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
           ) => html`<tr><td><b>${one.title}</b><br />${one.how}</td><td class="right">${said(one.epsilon)}${one.epsilon > (this.known?.budget.left ?? 0) + 1e-9 ? html`<br /><small>more than is left</small>` : nothing}</td>
           ${played ? html`<td class="right">${one.exact === null ? "–" : hundred(one.exact)}</td><td class="right">${one.private === null ? "–" : html`${hundred(one.private)}<br /><small>${hundred(one.low ?? 0)} to ${hundred(one.high ?? 1)}</small>`}</td>` : nothing}<td class="right">${atMost(one.bound)}</td></tr>`,
         )}</tbody></table></div>
-        <p class="quiet">Right so many times out of 100, between “in” and “not in”, with even odds beforehand.${played ? " The range is a 95 % interval for the true share." : ""}</p></details>`;
+        <p class="quiet">How many times out of 100 the attacker is right, if “in” and “not in” are equally likely beforehand.${played ? " The range is a 95 % interval for the true share." : ""}</p></details>`;
   }
 
   private sentence(outcomes: Outcome[]): string {
@@ -70,7 +70,7 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
     const floor = 12 + step * outcomes.length;
     return svg`<svg viewBox="0 0 ${wide()} ${floor + 44}" role="img" aria-label="How often attackers are right, out of 100; as numbers in the table">
       ${[0.5, 0.6, 0.7, 0.8, 0.9, 1].map((share) => svg`<g class="tick"><line x1=${at(share)} x2=${at(share)} y1="8" y2=${floor}></line><text x=${at(share)} y=${floor + 16} text-anchor="middle">${100 * share}</text></g>`)}
-      <text x=${(left + wide() - 40) / 2} y=${floor + 36} text-anchor="middle">right so many times out of 100</text>
+      <text x=${(left + wide() - 40) / 2} y=${floor + 36} text-anchor="middle">times right, out of 100</text>
       ${outcomes.map((one, i) => {
         const y = 12 + step * i + step * (small ? 0.7 : 0.5);
         const clip = (share: number): number => at(Math.min(1, Math.max(0.5, share)));

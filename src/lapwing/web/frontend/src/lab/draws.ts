@@ -51,7 +51,7 @@ class Draws extends Asked<Found> {
         ? this.button(this.found ? "Draw 100 times more" : "Draw 100 times", () => [["times", "100"]])
         : nothing;
     if (!this.found)
-      return html`${this.teaching ? html`<p>The answer you got is one of many that could have come. Here are a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
+      return html`${this.teaching ? html`<p>The answer you got is one of many possible answers. Here are a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
     const outputs = this.found.outputs.filter(({ draws }) => draws.length > 1);
     const one = outputs[this.which];
     if (!one) return html`<p>There is no number to draw again.</p>`;
@@ -60,7 +60,7 @@ class Draws extends Asked<Found> {
       <div class="legend"><span class="dots">● a draw</span>${one.exact === null ? nothing : html`<span class="truth">┃ exact answer</span>`}<span class="mine">▲ the answer you got</span></div>
       <figure>${this.picture(one)}</figure>
       <p class="seen" role="status">${this.sentence(one)}</p>
-      ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is nearer to the exact answer than any one of them, which is just why each has its price.</p>` : before}
+      ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is nearer to the exact answer than most of them. This is why each draw has its price.</p>` : before}
       <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Draws"><table><thead><tr><th scope="col">From</th><th scope="col">to</th><th scope="col" class="right">draws</th></tr></thead>
         <tbody>${bins(one.draws, 20).map(({ from, to, count }) => html`<tr><td>${said(from, 5)}</td><td>${said(to, 5)}</td><td class="right">${count}</td></tr>`)}</tbody></table></div></details>`;
   }

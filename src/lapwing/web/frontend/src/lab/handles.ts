@@ -91,7 +91,7 @@ export class Handles extends LitElement {
           </select>`
         : nothing;
     if (!ends)
-      return html`<div class="accuracy"><span class="name">Accuracy ${choice}</span><p class="quiet">${band.why || "How far off it will be depends on the data, so nobody can say it before."}</p></div>`;
+      return html`<div class="accuracy"><span class="name">Accuracy ${choice}</span><p class="quiet">${band.why || "How far off it will be depends on the data, so it is not known beforehand."}</p></div>`;
     const error = this.wanted ?? errorAt(asking.places, band.errors, this.epsilon);
     const shown = error ?? ends[1];
     const word = limit(band);
