@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.calls import closest
 from lapwing.curator.engines.cells import text_of
 from lapwing.curator.engines.containment import contained
-from lapwing.curator.plan.declarations import EACH_ROW, declared_fields
+from lapwing.curator.plan.declarations import is_readable
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.nodes import Scan
 from lapwing.curator.plan.text_forms import MOMENT, NUMBER, WHOLE, Notation
@@ -32,7 +32,7 @@ Find = Callable[..., "Source"]
 Cells = Mapping[str, Any]
 """One row by the names of its columns."""
 _PLAIN_NUMBER, _PLAIN_WHOLE, _PLAIN_MOMENT = map(re.compile, (NUMBER, WHOLE, MOMENT))
-LARGEST, LARGEST_WHOLE = 10**18, 2**63 - 1
+LARGEST, LARGEST_WHOLE, LARGEST_EXACT = 10**18, 2**63 - 1, 2**53
 _HINT = "Pass what lw.open takes, or a list of dictionaries."
 
 
@@ -53,9 +53,8 @@ def _is_frame(rows: Any) -> bool:
 
 
 def _declared(origin: Source, scan: Scan) -> Source:
-    """The source, if its columns can be read as what they were declared to be."""
-    wanted = {field.name: field.kind for field in scan.fields}
-    for name in wanted:
+    """The source, if its columns can be read as what they were declared to be. Their types alone decide that."""
+    for name, kind in ((field.name, field.kind) for field in scan.fields):
         if name not in origin.kinds:
             meant = closest(name, origin.kinds)
             hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(origin.kinds)}."
@@ -63,8 +62,20 @@ def _declared(origin: Source, scan: Scan) -> Source:
         if name in origin.opaque:
             why = f"{name} is of a type whose cells are not checked, so that one of them could stop the engine"
             raise InvalidParameter("rows", name, why, "Convert the column in the source.")
-    declared_fields({name: origin.kinds[name] for name in wanted}, EACH_ROW, {}, {}, wanted)
+        native = origin.kinds[name]
+        is_nothing = origin.engine.dialect.is_nothing(origin.relation.types[name])
+        if not (is_nothing or is_readable(kind, native) or native == "number" or (kind, native) in _MOMENTS):
+            why = f"has the type {origin.relation.types[name]}, and the table was opened with a column of kind {kind}"
+            raise InvalidParameter("rows", name, why, "Convert the column, for example: frame[…].astype(…).")
     return origin
+
+
+_MOMENTS = (("date", "timestamp"), ("timestamp", "date"))
+"""Kinds that stand for one another in the rows of a step: the day of a moment, or midnight.
+
+Numbers are read as any kind, cell by cell. Frames of pandas have them for whole numbers of which one is missing, and
+for a column of any kind of which all are: refusing such a step would tell that.
+"""
 
 
 def _fetched(cursor: Any) -> list[dict[str, Any]]:
@@ -124,7 +135,7 @@ def _number(cell: Any) -> float | None:
 
 @_total
 def _whole(cell: Any) -> int | None:
-    """A whole number: of 64 bits, as in a database, or in text or another type of at most 18 digits.
+    """A whole number: of 64 bits, as in a database; of at most 18 digits in text; below 2^53 as a double.
 
     A number that was read from a database before, and waited, is read as it was then.
     """
@@ -133,9 +144,16 @@ def _whole(cell: Any) -> int | None:
     value: int | None = None
     if isinstance(cell, str):
         value = int(cell.strip(" ").removesuffix(".0")) if _PLAIN_WHOLE.fullmatch(cell.strip(" ")) else None
-    elif isinstance(cell, float | Fraction | Decimal) and cell == int(cell):
+    elif isinstance(cell, float):
+        return int(cell) if _is_whole(cell) else None
+    elif isinstance(cell, Fraction | Decimal) and cell == int(cell):
         value = int(cell)
     return value if value is not None and abs(value) < LARGEST else None
+
+
+def _is_whole(cell: float) -> bool:
+    """Whether a double is one whole number and stands for no other one."""
+    return cell.is_integer() and abs(cell) < LARGEST_EXACT
 
 
 @_total
@@ -153,6 +171,8 @@ def _text(cell: Any) -> str | None:
     """Anything else as text, which the declarations are then read from."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
+    if isinstance(cell, float):
+        return str(int(cell)) if _is_whole(cell) else str(cell) if math.isfinite(cell) else None
     return cell.isoformat() if isinstance(cell, dt.date) else text_of(cell)
 
 
