@@ -59,6 +59,10 @@ def _open(
     consecutive_steps: Annotated[
         int | None, _option("Instead: protect what a unit does in any so many consecutive steps, which is less.")
     ] = None,
+    allocation: Annotated[
+        str | None,
+        _option("How the budget is spread over consecutive steps: distribution (the default) or absorption."),
+    ] = None,
     quote: Annotated[bool, typer.Option("--quote", help="Only say what it costs; nothing is spent.")] = False,
 ) -> None:
     """Pay for a stream, once for all its steps. The question is a SELECT as for lapwing query; no record is read."""
@@ -70,7 +74,7 @@ def _open(
         schedule = Schedule(steps=steps, start=start, time=time, grace=_minutes(grace), watermark=watermark, **options)
         stream = streamed(
             question.query(), schedule, active_steps=active_steps, separation=separation,
-            consecutive_steps=consecutive_steps,
+            consecutive_steps=consecutive_steps, allocation=allocation,
         )  # fmt: skip
         spending = {name: getattr(question, name) for name in ("epsilon", "delta", "rho", "confidence")}
         screen = console()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lapwing.curator.streams.stream import Clock, Stream
 
 
-def streamed(query: Query, schedule: Schedule, **protection: int | None) -> StreamQuestion:
+def streamed(query: Query, schedule: Schedule, **protection: Any) -> StreamQuestion:
     """The stream of answers to a question, which `SELECT` may have written: nothing is read or spent yet."""
     from lapwing.curator.streams.definition import define
     from lapwing.curator.streams.opening import StreamQuestion

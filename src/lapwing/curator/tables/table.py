@@ -27,6 +27,7 @@ from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Select, Wh
 from lapwing.curator.plan.parser import expression
 from lapwing.curator.sql.select import read
 from lapwing.curator.streams.definition import check_aggregates, keys_of
+from lapwing.curator.streams.protection import Allocation
 from lapwing.curator.streams.schedule import NO_TIME, Every, Late, Schedule
 from lapwing.curator.tables.levels import levels_of, published
 from lapwing.curator.tables.streams import streamed
@@ -238,6 +239,7 @@ class PrivateTable(OpenedTable):
         active_steps: int | None = None,
         separation: int | None = None,
         consecutive_steps: int | None = None,
+        allocation: Allocation | None = None,
         everything_else: bool = False,
     ) -> StreamQuestion:
         """Answers that go on: `stream(lw.count(), by="region", every="day", steps=365, start="2026-01-01", …)`.
@@ -247,7 +249,8 @@ class PrivateTable(OpenedTable):
         dropped or counts next. A `watermark` is a column by which a database is read on: a time, or a number that the
         database gives each row when it is inserted (never people: one far ahead hides all that come later). Say in how
         many steps one unit counts at most (`active_steps`, at least `separation` apart), or that any
-        `consecutive_steps` are protected; where every row is a unit, single events are.
+        `consecutive_steps` are protected; where every row is a unit, single events are. The `allocation` of the budget
+        to consecutive steps is "distribution" or "absorption"; the quote compares them.
         """
         names, keys = keys_of(by)
         query = self.group_by(*names, keys=keys, everything_else=everything_else).agg(*check_aggregates(aggregates))
@@ -255,8 +258,9 @@ class PrivateTable(OpenedTable):
             every=every, steps=steps, start=start, time=time, late=late, grace=grace, watermark=watermark
         )
         return streamed(
-            query, schedule, active_steps=active_steps, separation=separation, consecutive_steps=consecutive_steps
-        )
+            query, schedule, active_steps=active_steps, separation=separation, consecutive_steps=consecutive_steps,
+            allocation=allocation,
+        )  # fmt: skip
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
