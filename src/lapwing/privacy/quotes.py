@@ -13,7 +13,7 @@ from fractions import Fraction
 from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
 from lapwing.privacy.losses import ZCDP, Loss, PureDP
-from lapwing.privacy.notation import visible, written_down, written_up
+from lapwing.privacy.notation import at_most, visible, written_down, written_up
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000 * DELTA_UNIT}
@@ -110,5 +110,5 @@ def risk(loss: Loss) -> str:
     failing += "" if loss.trust is None else f" Trust: {visible(str(loss.trust))}."
     return (
         f"An attacker who was 50 % sure that one {visible(loss.unit)} {about} "
-        f"can become at most {data['out_of_100_after']} % sure.{failing}"
+        f"can become {at_most(data['out_of_100_after'])} sure.{failing}"
     )
