@@ -10,7 +10,7 @@ import datetime as dt
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ def source_of(rows: Any, scan: Scan, notation: Notation, find: Find, **options: 
     if rows is None:
         return None
     if hasattr(rows, "fetchall") and "table" not in options:
-        rows = _fetched(rows)
+        rows = _fetched(rows, scan)
     if isinstance(rows, list | tuple):
         return find(_arrays(rows, scan.fields), table=scan.table) if rows else None
     origin = find(rows, **{"table": scan.table if _is_frame(rows) else None, "notation": notation} | options)
@@ -54,11 +54,8 @@ def _is_frame(rows: Any) -> bool:
 
 def _declared(origin: Source, scan: Scan) -> Source:
     """The source, if its columns can be read as what they were declared to be. Their types alone decide that."""
+    _must_be_there(origin.kinds, scan)
     for name, kind in ((field.name, field.kind) for field in scan.fields):
-        if name not in origin.kinds:
-            meant = closest(name, origin.kinds)
-            hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(origin.kinds)}."
-            raise InvalidParameter("rows", name, "is a column that the stream reads, and is not there", hint)
         if name in origin.opaque:
             why = f"{name} is of a type whose cells are not checked, so that one of them could stop the engine"
             raise InvalidParameter("rows", name, why, "Convert the column in the source.")
@@ -78,13 +75,22 @@ for a column of any kind of which all are: refusing such a step would tell that.
 """
 
 
-def _fetched(cursor: Any) -> list[dict[str, Any]]:
+def _must_be_there(names: Collection[str], scan: Scan) -> None:
+    for field in scan.fields:
+        if field.name not in names:
+            meant = closest(field.name, names)
+            hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(names)}."
+            raise InvalidParameter("rows", field.name, "is a column that the stream reads, and is not there", hint)
+
+
+def _fetched(cursor: Any, scan: Scan) -> list[dict[str, Any]]:
     """The result of a query: a relation of DuckDB, or a cursor of any database that was asked."""
     names = getattr(cursor, "columns", None)
     if names is None:
         names = [column[0] for column in getattr(cursor, "description", None) or ()]
     if not names:
         raise InvalidParameter("rows", type(cursor), "is no result of a query", _HINT)
+    _must_be_there(names, scan)
     rows = contained("the database", cursor.fetchall)  # whatever it says may be about a record
     return [dict(zip(names, row, strict=True)) for row in rows]
 
