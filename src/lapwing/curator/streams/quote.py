@@ -181,14 +181,14 @@ def _allocations(definition: Definition, spend: Budget, confidence: float) -> It
 def _others(definition: Definition, allocations: Sequence[AllocationError]) -> Iterator[str]:
     """What the other allocation would give."""
     every = definition.schedule.every
-    for one in allocations:
-        if not one.taken and one.quiet.error is not None:
+    for other in allocations:
+        if not other.taken and other.quiet.error is not None:
             quiet, following = (
-                "not known" if found.error is None else f"± {written_up(found.error)}"
-                for found in (one.quiet, one.next)
+                "not known" if expectation.error is None else f"± {written_up(expectation.error)}"
+                for expectation in (other.quiet, other.next)
             )
             yield (
-                f"{visible(one.output)}: with allocation={one.allocation!r} the error is {quiet} after quiet {every}s, "
+                f"{visible(other.output)}: with allocation={other.allocation!r} the error is {quiet} after quiet {every}s, "
                 f"and {following} one {every} after a release"
             )
 
