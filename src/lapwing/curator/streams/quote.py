@@ -188,8 +188,8 @@ def _others(definition: Definition, allocations: Sequence[AllocationError]) -> I
                 for expectation in (other.quiet, other.next)
             )
             yield (
-                f"{visible(other.output)}: with allocation={other.allocation!r} the error is {quiet} after quiet {every}s, "
-                f"and {following} one {every} after a release"
+                f"{visible(other.output)}: with allocation={other.allocation!r} the error is {quiet} "
+                f"after quiet {every}s, and {following} one {every} after a release"
             )
 
 
