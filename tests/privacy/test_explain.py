@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import PLD, ZCDP, AdditiveNoise, ApproxDP, Loss, PureDP, RenyiDP, explain
 from lapwing.privacy.explanation import posterior, power
+from lapwing.privacy.quotes import risk
 
 EVERY = [
     PureDP(1),
@@ -126,3 +128,33 @@ assert parallel(PureDP(1), ApproxDP(2, 1e-6), disjoint_by="person").explain().te
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("loss", [PureDP(5), PureDP(20), PureDP(10_000), ZCDP(0.5), ZCDP(3), ApproxDP(12, 1e-6)])
+def test_no_sentence_bounds_a_belief_by_100_percent(loss: Loss) -> None:
+    said = [loss.explain().text, risk(loss), loss.explain(prior=0.999).text, loss.explain(alpha=0.5).text]
+    assert loss.explain().data["out_of_100_after"] == 100
+    for text in said:
+        assert "100 %" not in text
+        assert "more than 99 % sure" in text
+
+
+@given(st.floats(0.01, 30), st.floats(1e-6, 1 - 1e-6), st.floats(1e-6, 1 - 1e-6))
+def test_sentences_never_state_less_than_the_bounds(epsilon: float, prior: float, alpha: float) -> None:
+    explained = PureDP(epsilon).explain(prior=prior, alpha=alpha)
+    [sure] = re.findall(r"can become (at most|more than) ([0-9.]+) % sure", explained.text)
+    [found] = re.findall(r"(at most|more than) ([0-9.]+) % of the time", explained.text)
+    for (word, percent), bound in ((sure, explained.data["posterior_high"]), (found, explained.data["power"])):
+        assert (100 * bound <= float(percent)) == (word == "at most")
+    [(low, high)] = re.findall(
+        r"belief (?:lies between|is at least) (\S+) %,? and (?:may be more than )?(\S+) %", explained.text
+    )
+    assert float(low) <= 100 * explained.data["posterior_low"] * (1 + 1e-11)
+    assert (
+        100 * explained.data["posterior_high"] <= float(high) * (1 + 1e-11)
+        or "may be more than 99.9 %" in explained.text
+    )
+
+
+def test_a_small_prior_is_not_called_0_percent() -> None:
+    assert "an attacker who was 0.1 % sure" in PureDP(1).explain(prior=0.001).text

@@ -165,6 +165,12 @@ def test_rows_come_in_every_form_that_tables_have(tmp_path: Path) -> None:
         assert stream.window(1)["sum_cost"] == pytest.approx((1.5, 0.25), abs=0.1)
     with pytest.raises(InvalidParameter, match="is missing, and the stream reads"):
         stream.observe(frame.rename(columns={"cost": "price"}))
+    for result in (
+        memory.sql("SELECT region FROM frame"),
+        duckdb.connect().execute("SELECT region FROM frame LIMIT 0"),
+    ):
+        with pytest.raises(InvalidParameter, match=r"cost.*is not there"):
+            stream.observe(result)
 
 
 def test_a_watermark_reads_every_row_once(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import lzma
 import pickle
 import warnings
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -157,3 +157,30 @@ def test_saved_models_say_what_they_said() -> None:
         if said is None:
             said = model.transform(rows) if hasattr(model, "transform") else model.covariance_
         assert np.allclose(said, before), name
+
+
+@pytest.mark.parametrize("name", ["stream_windows", "stream_people"])
+def test_streams_go_on_where_they_were(folder: Path, name: str) -> None:
+    told = stored("streams.json")[name]
+    place, anchor = folder / f"{name}.db", folder / f"{name}.anchor"
+    place.chmod(0o600)
+    stream = lw.open_stream(place, anchor=anchor, clock=lambda: datetime(2030, 1, 1))
+    assert (stream.definition.digest(), str(stream.loss), stream.closed) == (
+        told["digest"],
+        told["loss"],
+        told["closed"],
+    )
+    assert [item.family for item in stream.items] == told["families"]
+    assert [json.loads(stream.at(step).to_json())["columns"] for step in (1, 2)] == told["answers"]
+    stream.observe([{"patient": 7, "region": "N", "at": datetime(2026, 2, 28)}])
+    assert stream.closed == told["closed"] + 1
+    arrays = {"patient": np.array([], dtype=np.int64), "region": np.array([], dtype=object)}
+    table = lw.open(
+        {**arrays, "at": np.array([], dtype="datetime64[us]")},
+        unit="patient",
+        keys={"region": ["N", "S"]},
+        name="visits",
+    )
+    named = {"consecutive_steps": 3} if name == "stream_windows" else {"active_steps": 2}
+    again = table.stream(lw.count(), by="region", every="day", steps=6, start="2026-02-26", time="at", **named)
+    assert again.open(place, epsilon=1, anchor=anchor).closed == stream.closed

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 import time as clock_time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lapwing import checks
+from lapwing.cli import stream_numbers as numbers
 from lapwing.cli.question import ENCODING, Question, asks
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter
@@ -59,6 +60,10 @@ def _open(
     consecutive_steps: Annotated[
         int | None, _option("Instead of --active-steps, a weaker promise: protect any N consecutive steps of a unit.")
     ] = None,
+    allocation: Annotated[
+        str | None,
+        _option("How the budget is spread over consecutive steps: distribution (the default) or absorption."),
+    ] = None,
     quote: Annotated[bool, typer.Option("--quote", help="Print what the stream would cost. Nothing is spent.")] = False,
 ) -> None:
     """Pay for a stream, once for all its steps. The question is a SELECT as for lapwing query; no record is read."""
@@ -70,7 +75,7 @@ def _open(
         schedule = Schedule(steps=steps, start=start, time=time, grace=_minutes(grace), watermark=watermark, **options)
         stream = streamed(
             question.query(), schedule, active_steps=active_steps, separation=separation,
-            consecutive_steps=consecutive_steps,
+            consecutive_steps=consecutive_steps, allocation=allocation,
         )  # fmt: skip
         spending = {name: getattr(question, name) for name in ("epsilon", "delta", "rho", "confidence")}
         screen = console()
@@ -84,6 +89,7 @@ def _open(
 
 _open.__name__ = "open"
 open_stream = app.command("open")(asks(_open, leaving=("save", "within", "count")))
+app.command("open-numbers")(numbers.open_numbers)
 
 
 @app.command()
@@ -94,6 +100,9 @@ def observe(
         typer.Argument(help="A CSV or Parquet file, - for CSV on standard input, or the URL of a database."),
     ] = None,
     table: Annotated[str | None, typer.Option(help="The table or view of a database.", show_default=False)] = None,
+    column: Annotated[
+        str | None, typer.Option(help="Which column has the numbers of a stream of numbers.", show_default=False)
+    ] = None,
     step: Annotated[
         str | None, typer.Option(help="The step to close, and all before it: a number or a date.", show_default="next")
     ] = None,
@@ -108,9 +117,17 @@ def observe(
     with readable_errors():
         if clock + keep + (step is not None) > 1:
             raise InvalidParameter("step", step, "one of --step, --clock and --keep is enough", "Leave the others out.")
-        stream = _stream(state, ledger, anchor)
         options: dict[str, Any] = {"table": table, "delimiter": delimiter, "encoding": encoding}
         options = {name: given for name, given in options.items() if given is not None}
+        if _has_numbers(state):
+            numbers.refused({"clock": clock, "keep": keep}, "you say when a step of numbers ends")
+            with _source(rows) as source:
+                numbers.observe(numbers.reopened(state, ledger, anchor), source, column, _step(step), options)
+            return
+        stream = _stream(state, ledger, anchor)
+        if column is not None:
+            why = "is for a stream of numbers, and the question of this one says which columns it reads"
+            raise InvalidParameter("column", column, why, "Leave --column out.")
         screen = console()
         with _source(rows) as source:
             if keep:
@@ -151,20 +168,20 @@ def show(
     with readable_errors():
         if watch is not None:
             checks.positive(watch=watch)
+        if _has_numbers(state):
+            numbers.refused({"top": top, "plot": plot}, "is for groups and lines of a question, and these are numbers")
+            totals = numbers.reopened(state, ledger, anchor)
+            if as_json or as_csv:
+                typer.echo(numbers.printed(totals, as_json=as_json), nl=as_json)
+            else:
+                _watched(lambda: numbers.page(totals, window), watch)
+            return
         stream = _stream(state, ledger, anchor)
         if as_json or as_csv:
             history = stream.history(window)
             typer.echo(history.to_json() if as_json else history.to_csv(), nl=as_json)
         else:
-            screen = console()
-            screen.print(_page(stream, window, top))
-            while watch is not None:
-                try:
-                    clock_time.sleep(watch)
-                except KeyboardInterrupt:
-                    break
-                screen.clear()
-                screen.print(_page(stream, window, top))
+            _watched(lambda: _page(stream, window, top), watch)
         if plot is not None:
             stream.history(window).plot(plot)
             console(stderr=True).print(f"[private]✓[/] drawn: {plot}", soft_wrap=True)
@@ -174,11 +191,32 @@ def show(
 def close(state: State, ledger: LedgerPlace = None, anchor: Anchor = None) -> None:
     """End a stream for good. Exact counts are deleted, published answers stay, and nothing is paid back."""
     with readable_errors():
-        stream = _stream(state, ledger, anchor)
+        opened = _stream if not _has_numbers(state) else numbers.reopened
+        stream = opened(state, ledger, anchor)
         stream.end()
         console().print(
             f"[private]✓[/] ended after {stream.closed:,} of {stream.steps:,} steps; its secrets are deleted"
         )
+
+
+def _watched(page: Callable[[], RenderableType], seconds: float | None) -> None:
+    """Print a page, and again after so many seconds, until Ctrl-C."""
+    screen = console()
+    screen.print(page())
+    while seconds is not None:
+        try:
+            clock_time.sleep(seconds)
+        except KeyboardInterrupt:
+            break
+        screen.clear()
+        screen.print(page())
+
+
+def _has_numbers(state: Path) -> bool:
+    """Whether the stream in a file is one of numbers; a file that is not there has none."""
+    from lapwing.curator.streams.numeric_stream import holds_numbers
+
+    return holds_numbers(state)
 
 
 def _stream(state: Path, ledger: str | None, anchor: str | None) -> Stream:

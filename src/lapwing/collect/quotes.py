@@ -15,7 +15,7 @@ from lapwing.collect.string_device import asks_issuer
 from lapwing.collect.string_promises import explained, string_collusion, string_promises
 from lapwing.collect.string_protocol import StringProtocol
 from lapwing.privacy import PureDP, explain
-from lapwing.privacy.notation import written_up
+from lapwing.privacy.notation import at_most, written_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _liars(collection: Collection) -> str:
 
 def _belief(out_of_100: int) -> str:
     """How sure somebody can become, in words: the bound is rounded up."""
-    return "practically certain" if out_of_100 >= 100 else f"at most {out_of_100} % sure"
+    return "practically certain" if out_of_100 >= 100 else f"{at_most(out_of_100)} sure"
 
 
 def _lifetime(collection: Collection) -> PureDP:

@@ -170,13 +170,11 @@ class WEvent(Mechanism):
             raise InvalidParameter("step", state.step + 1, "comes after the last step", "Open a new stream.")
         counts, allowed = self._counts(values), self._allowed(state)
         due = allowed > 0 and self._is_due(counts, state.values, allowed, entropy)
-        memory = (*state.spent, allowed if due else 0)[1:] if state.spent else ()
-        following = replace(state, step=state.step + 1, since=state.since + 1, allowed=allowed, spent=memory)
         if not due:
-            return following
+            return _following(state, allowed)
         noise = self._noise(self._scale(allowed), entropy)
         noisy = saturated(count + draw for count, draw in zip(counts, noise, strict=True))
-        return replace(following, values=tuple(noisy), since=0, shares=allowed)
+        return _released(_following(state, allowed, spent=allowed), tuple(noisy))
 
     def observe_many(
         self, state: WEventState, values: Iterable[Any], entropy: Entropy = SYSTEM
@@ -299,6 +297,17 @@ class WEvent(Mechanism):
         return math.inf
 
 
+def _following(state: WEventState, allowed: int, spent: int = 0) -> WEventState:
+    """The state one step later, which still has the last answer; a release may spend `allowed` there."""
+    memory = (*state.spent, spent)[1:] if state.spent else ()
+    return replace(state, step=state.step + 1, since=state.since + 1, allowed=allowed, spent=memory)
+
+
+def _released(state: WEventState, values: tuple[int, ...]) -> WEventState:
+    """The state with an answer of its own, for which all that is allowed is spent."""
+    return replace(state, values=values, since=0, shares=state.allowed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UniformBudget(WEvent):
     """Every step is released with ε/w and fresh noise: the baseline.
@@ -356,18 +365,20 @@ class _Adaptive(WEvent):
         """Pure ε for what one unit does in any `window` consecutive steps: decisions and releases together."""
         return self._loss(self.window * self.sensitivity / self._decision_scale)
 
-    def accuracy(self, confidence: float = 0.95) -> float:
+    def accuracy(self, confidence: float = 0.95, *, releases: int = 0) -> float:
         """How far a count may be off at a step before which nothing was released for `window` steps.
 
-        The error at other steps depends on what was released before: `error_bound` tells it step by step.
+        With `releases`, so many steps came in between, and each was released as far as something was left to spend.
+        Infinite if nothing is left for the step itself. `error_bound` tells it for each answer of a stream.
         """
         failure = (1 - checks.probability(confidence=confidence)) / 2
-        most = self._most()
-        return max(self._released_error(most, failure), self._repeated_error(most, failure))
-
-    @abstractmethod
-    def _most(self) -> int:
-        """What a release may spend after `window` steps without one."""
+        state = replace(self.open(), step=self.window, since=self.window)
+        for _ in range(checks.whole(minimum=0, releases=releases)):
+            allowed = self._allowed(state)
+            following = _following(state, allowed, spent=allowed)
+            state = _released(following, state.values) if allowed else following
+        left = self._allowed(state)
+        return max(self._released_error(left, failure), self._repeated_error(left, failure)) if left else math.inf
 
     def _release_part(self) -> Fraction:
         return 1 - checks.probability(decision_share=self.decision_share)
@@ -412,9 +423,6 @@ class BudgetDistribution(_Adaptive):
     def _allowed(self, state: WEventState) -> int:
         return (SHARES - sum(state.spent)) // 2
 
-    def _most(self) -> int:
-        return SHARES // 2
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetAbsorption(_Adaptive):
@@ -437,6 +445,3 @@ class BudgetAbsorption(_Adaptive):
     def _allowed(self, state: WEventState) -> int:
         absorbed = state.since + 2 - state.shares
         return min(max(absorbed, 0), self.window)
-
-    def _most(self) -> int:
-        return self.window

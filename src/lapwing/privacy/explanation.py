@@ -18,7 +18,7 @@ from lapwing.checks import Number
 from lapwing.exact import float_down, float_up
 from lapwing.privacy.bounds import exp_neg_down, exp_neg_up
 from lapwing.privacy.losses import ApproxDP, Loss, PureDP, as_loss, below_one, refuse_large_delta
-from lapwing.privacy.notation import written_down, written_up
+from lapwing.privacy.notation import at_most, written_down, written_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +171,11 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     lines = [
         f"{loss}: what an attacker can learn about one {unit}, at worst.",
         f"{odds}: if one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
-        f"Belief: an attacker who was {data['out_of_100_before']} % sure {about} can become "
-        f"{sure(data['out_of_100_after'])}. This holds even if the attacker knows everybody else's data. "
-        f"Afterwards the belief lies between {_percent(data['posterior_low'], written_down)} and "
-        f"{_percent(data['posterior_high'], written_up)}.",
+        f"Belief: an attacker who was {_before(data)} sure {about} can become "
+        f"{at_most(data['out_of_100_after'])} sure. This holds even if the attacker knows everybody else's data. "
+        f"{_range(data['posterior_low'], data['posterior_high'])}",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
-        f"at most {data['out_of_100_found']} % of the time.",
+        f"{'possibly ' if data['out_of_100_found'] >= 100 else ''}{at_most(data['out_of_100_found'])} of the time.",
     ]
     if loss.trust is not None:
         lines.append(f"Trust: {loss.trust}.")
@@ -198,17 +197,22 @@ def present(unit: str) -> str:
     return f"one {who} is in the data{f' of any {span}' if span else ''}"
 
 
-def sure(out_of_100: int) -> str:
-    """How sure somebody can become, at worst.
-
-    >>> sure(74), sure(100)
-    ('at most 74 % sure', 'more than 99 % sure')
-    """
-    return "more than 99 % sure" if out_of_100 >= 100 else f"at most {out_of_100} % sure"
-
-
 def _factor(factor: float | None) -> str:
     return "any number of" if factor is None else written_up(factor, 4)
+
+
+def _before(data: Mapping[str, Any]) -> str:
+    """How sure the attacker was, in whole percent if that is at least one."""
+    whole = data["out_of_100_before"]
+    return f"{whole} %" if whole else _percent(data["prior"], written_down)
+
+
+def _range(low: float, high: float) -> str:
+    """Between which two beliefs an answer can lead; three digits that are rounded up to 100 % are said from below."""
+    least, most = _percent(low, written_down), _percent(high, written_up)
+    if most == "100 %":
+        return f"Afterwards the belief is at least {least}, and may be more than 99.9 %."
+    return f"Afterwards the belief lies between {least} and {most}."
 
 
 def _percent(chance: float, written: Callable[[float, int], str]) -> str:

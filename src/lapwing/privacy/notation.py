@@ -48,6 +48,15 @@ def _written(value: Fraction | float, digits: int, rounding: str) -> str:
     return f"{float(cut) + 0.0:.{digits}g}"
 
 
+def at_most(out_of_100: int) -> str:
+    """A chance that was rounded up to a whole percent, as a bound; what is rounded up to 100 % is said from below.
+
+    >>> at_most(74), at_most(100)
+    ('at most 74 %', 'more than 99 %')
+    """
+    return "more than 99 %" if out_of_100 >= 100 else f"at most {out_of_100} %"
+
+
 def visible(text: str) -> str:
     """Text in which every control character, also one that turns the direction of writing, is spelt out."""
     if text.isprintable():

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
-from lapwing.privacy.explanation import present, sure
+from lapwing.privacy.explanation import present
 from lapwing.privacy.losses import ZCDP, Loss, PureDP
-from lapwing.privacy.notation import visible, written_down, written_up
+from lapwing.privacy.notation import at_most, visible, written_down, written_up
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000 * DELTA_UNIT}
@@ -115,4 +115,4 @@ def risk(loss: Loss) -> str:
     delta = written_up(data["delta"], 3)
     failing = f" This fails with probability at most {delta}." if data["delta"] else ""
     failing += "" if loss.trust is None else f" Trust: {visible(str(loss.trust))}."
-    return f"An attacker who was 50 % sure that {about} can become {sure(data['out_of_100_after'])}.{failing}"
+    return f"An attacker who was 50 % sure that {about} can become {at_most(data['out_of_100_after'])} sure.{failing}"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from lapwing.curator.plan.expressions import Kind
+
 
 def sql(text: str) -> exp.Query:
     query = parse_one(text, dialect="spark")
@@ -234,3 +236,13 @@ def test_moments_of_parquet_that_nobody_can_hold_are_null(
     with source.engine.session([source.relation]) as session:
         [(found,)] = session.fetch(exp.select(moment).from_(source.relation.table))
     assert found == dt.datetime(1970, 1, 1)
+
+
+def test_a_column_without_a_type_and_days_that_no_moment_can_be_are_null(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT date_add(DATE '2026-02-26', 2000000000) AS day, NULL AS nothing")
+    source = engine.from_spark(frame, "t")
+    kinds: dict[str, Kind] = {"day": "timestamp", "nothing": "integer"}
+    types = source.relation.types
+    cells = [source.engine.dialect.read(exp.column(name), types[name], kind) for name, kind in kinds.items()]
+    with source.engine.session([source.relation]) as session:
+        assert session.fetch(exp.select(*cells).from_(source.relation.table)) == [(None, None)]

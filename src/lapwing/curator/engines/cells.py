@@ -185,15 +185,24 @@ def _column(column: Any) -> Any:
 
 
 def _categories(column: Any) -> Any:
-    """Categories with text that has no bytes one by one; others as they are."""
+    """Categories with text that has no bytes one by one; others as they are.
+
+    Whole numbers and truth values keep their type where a cell is missing: DuckDB would take them for doubles.
+    """
     import numpy as np
     import pandas as pd
 
     words = column.cat.categories.to_numpy()
+    if words.dtype.kind in _WITH_MISSING:
+        cells = pd.array(words, dtype=_WITH_MISSING[words.dtype.kind])
+        return pd.Series(cells.take(column.cat.codes.to_numpy(), allow_fill=True))
     if words.dtype != object or texts(words) is words:
         return column
     read = np.array([*texts(words), None], dtype=object)
     return pd.Series(read[column.cat.codes.to_numpy()], dtype=object)
+
+
+_WITH_MISSING = {"i": "Int64", "u": "UInt64", "b": "boolean"}
 
 
 def _extension(column: Any) -> Any:

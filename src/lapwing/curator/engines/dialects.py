@@ -11,6 +11,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from lapwing.curator.engines.cells import UNCHECKED_TEXT
+from lapwing.curator.engines.duckdb_types import NOTHING, ZONED, kind_of
 from lapwing.curator.plan import text_forms
 from lapwing.curator.plan.expressions import Kind
 from lapwing.curator.plan.language import PLAIN_NUMBER
@@ -24,8 +25,6 @@ SQL_TYPES: dict[Kind, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMPNTZ",
 }
-ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
-"""Moments with a zone, as DuckDB calls them."""
 LARGEST_DOUBLE = "1.7976931348623157e+308"
 
 
@@ -43,7 +42,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
-        """A whole number of 64 bits; others are NULL."""
+        """A whole number of 64 bits, of a type of whole numbers; larger ones are NULL."""
 
     @abstractmethod
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
@@ -54,8 +53,16 @@ class Dialect(ABC):
         """A date, or a timestamp without a zone, of the years 1 to 9999; others are NULL."""
 
     @abstractmethod
+    def kind(self, declared: str) -> Kind | None:
+        """What a type of the engine is to us; None for types that have no kind."""
+
     def is_text(self, declared: str) -> bool:
         """Whether a type of the engine is text."""
+        return self.kind(declared) == "text"
+
+    def is_nothing(self, declared: str) -> bool:
+        """Whether a type of the engine has no value at all."""
+        return False
 
     @abstractmethod
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
@@ -121,7 +128,14 @@ class Dialect(ABC):
         `tested` may be infinite or NaN. `notation` is how values are written where the source has text, and text of
         more than `longest` bytes is NULL.
         """
-        if kind == "text" or self.is_text(declared):
+        if self.is_nothing(declared):
+            return cast(exp.null(), SQL_TYPES[kind])
+        native = self.kind(declared)
+        if native == "number" and kind != "number":
+            return self.from_number(finite(self.number(column, declared)), declared, kind)
+        if native == "date" and kind == "timestamp":  # looked at as a day first: not every engine has room for all
+            return attempt(self.moment(column, declared, native), SQL_TYPES[kind])
+        if kind == "text" or native == "text":
             text = self.text(column, declared)
             if kind == "text":
                 return self.short(text, longest)
@@ -169,6 +183,22 @@ class Dialect(ABC):
             .when(exp.and_(self.matches(text, text_forms.LOCAL_MOMENT), some_year), _moment(text))
             .when(exp.and_(self.matches(text, text_forms.ZONED_MOMENT), some_year.copy()), in_calendar(shifted, kind))
         )
+
+    def from_number(self, number: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
+        """A finite double as another kind: what is no such value is NULL, and no number is a date or a moment.
+
+        Doubles tell whole numbers apart only below 2^53. From there on one may stand for its neighbour, so it is NULL.
+        """
+        if kind in ("date", "timestamp"):
+            return cast(exp.null(), SQL_TYPES[kind])
+        far, is_whole = double(2.0**53), exp.func("FLOOR", number.copy()).eq(number.copy())
+        inside = exp.and_(number.copy() > double(-(2.0**53)), number.copy() < far, is_whole)
+        value = when(inside, attempt(number, "BIGINT"))
+        if kind == "text":  # 17 for 17.0, as where no cell is missing and a frame has whole numbers
+            return exp.Coalesce(this=self.text(value, declared), expressions=[self.text(number.copy(), declared)])
+        if kind == "boolean":
+            return exp.Case().when(value.copy().eq(whole(1)), exp.true()).when(value.copy().eq(whole(0)), exp.false())
+        return value
 
     def code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         """A value as a whole number of 64 bits (text: of 24), to be hashed; different values may share one."""
@@ -263,12 +293,6 @@ def clamped_if_finite(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Cas
     return exp.Case().when(inside, value.copy()).when(below, low).when(above, high)
 
 
-def whole_part(value: exp.Expr) -> exp.Expr:
-    """The largest whole number of 64 bits that is not larger, or NULL: engines round differently when they cast."""
-    inside = exp.and_(value.copy() >= whole(-(1 << 63)), value.copy() < whole(1 << 63))
-    return when(inside, cast(exp.func("FLOOR", value.copy()), "BIGINT"))
-
-
 def in_calendar(value: exp.Expr, kind: Kind) -> exp.Expr:
     """A date or timestamp of the years 1 to 9999, or NULL."""
     first, last = (
@@ -291,8 +315,11 @@ class DuckDB(Dialect):
     name: str = "duckdb"
     counts_by_join: ClassVar[bool] = True
 
-    def is_text(self, declared: str) -> bool:
-        return declared in ("VARCHAR", "UUID", UNCHECKED_TEXT) or declared.startswith("ENUM")
+    def kind(self, declared: str) -> Kind | None:
+        return kind_of(declared)
+
+    def is_nothing(self, declared: str) -> bool:
+        return declared == NOTHING
 
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         plain = column if declared == "VARCHAR" else cast(column, "TEXT")
@@ -309,7 +336,7 @@ class DuckDB(Dialect):
             return column
         if declared in _NARROW:  # else 100 - (-100) would be computed in, and leave, the 8 bits of a TINYINT
             return cast(column, "BIGINT")
-        return attempt(column, "BIGINT") if declared in _WIDE else whole_part(column)
+        return attempt(column, "BIGINT")
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         if declared.startswith("DECIMAL"):
@@ -390,7 +417,6 @@ def _has_digits(column: exp.Expr, declared: str) -> exp.Expr:
 
 
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
-_WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
 
 
 def md5_digits(text: exp.Expr) -> exp.Expr:

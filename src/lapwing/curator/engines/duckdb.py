@@ -19,10 +19,10 @@ from lapwing.curator.engines import cells
 from lapwing.curator.engines.compiler import Relation
 from lapwing.curator.engines.containment import answered, closing, contained, reached, unchanged, waited
 from lapwing.curator.engines.databases import Database
-from lapwing.curator.engines.dialects import ZONED, Dialect, DuckDB
+from lapwing.curator.engines.dialects import Dialect, DuckDB
+from lapwing.curator.engines.duckdb_types import kind_of
 from lapwing.curator.engines.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.engine import Session, Source
-from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -40,24 +40,6 @@ SETTINGS = {
     "enable_progress_bar": "true",  # says how far it is, to us alone
     "enable_progress_bar_print": "false",
 }
-_KINDS: dict[str, Kind] = {
-    "BOOLEAN": "boolean",
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), "number"),
-    **dict.fromkeys(("VARCHAR", "UUID", cells.UNCHECKED_TEXT), "text"),
-    "DATE": "date",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *ZONED), "timestamp"),
-}
-
-
-def kind_of(declared: str) -> Kind | None:
-    """What a type of DuckDB is to us."""
-    if cells.is_unchecked(declared):  # a list of DECIMAL, say
-        return None
-    if declared.startswith("DECIMAL"):
-        return "number"
-    return "text" if declared.startswith("ENUM") else _KINDS.get(declared)
 
 
 @dataclass(frozen=True)

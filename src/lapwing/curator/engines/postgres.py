@@ -21,7 +21,6 @@ from lapwing.curator.engines.dialects import (
     md5_digits,
     when,
     whole,
-    whole_part,
 )
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.plan.expressions import Kind
@@ -85,8 +84,8 @@ class PostgresDialect(Dialect):
 
     name: str = "postgres"
 
-    def is_text(self, declared: str) -> bool:
-        return _KINDS.get(declared) == "text"
+    def kind(self, declared: str) -> Kind | None:
+        return _KINDS.get(declared)
 
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         # Not every collation tells different text apart, or may be searched by regular expressions.
@@ -94,9 +93,7 @@ class PostgresDialect(Dialect):
         return exp.Paren(this=exp.Collate(this=exp.cast(column, "TEXT"), expression=collation))
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
-        if declared in ("smallint", "integer", "bigint"):
-            return exp.cast(column, "BIGINT")
-        return whole_part(column)
+        return exp.cast(column, "BIGINT")
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         if declared != "numeric":

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from lapwing.curator.engines.compiler import Relation
 from lapwing.curator.engines.containment import contained, reached, waited
-from lapwing.curator.engines.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
+from lapwing.curator.engines.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole
 from lapwing.curator.engines.encodings import LATIN_1, UTF_8, WINDOWS, Encoding
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.plan import patterns
@@ -79,8 +79,11 @@ class SparkDialect(Dialect):
 
     name: str = "spark"
 
-    def is_text(self, declared: str) -> bool:
-        return kind_of(declared) == "text"
+    def kind(self, declared: str) -> Kind | None:
+        return kind_of(declared)
+
+    def is_nothing(self, declared: str) -> bool:
+        return declared == "void"
 
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         plain: exp.Expr = exp.cast(column, "TEXT")  # without a collation of its own
@@ -89,7 +92,7 @@ class SparkDialect(Dialect):
         return exp.Anonymous(this="TRY_VALIDATE_UTF8", expressions=[plain])
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
-        return exp.cast(column, "BIGINT") if kind_of(declared) == "integer" else whole_part(column)
+        return exp.cast(column, "BIGINT")
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         return column if declared == "double" else exp.cast(column, "DOUBLE")

@@ -46,7 +46,7 @@ def declared_fields(
         if kind is None:
             continue  # of a type that cannot be used; whoever names it is told that there is no such column
         checks.one_of(KINDS, types=kind)
-        if native not in (kind, "text") and (kind, native) not in _READABLE:
+        if not is_readable(kind, native):
             why = f"{column} is of {f'kind {native}' if native else 'another kind'}, which engines treat differently"
             raise InvalidParameter("types", kind, why, "Leave it out, or convert the column in the source.")
         fields.append(_field(column, kind, native, unit == column, bounds.get(column), keys.get(column)))
@@ -67,6 +67,11 @@ def completed(fields: tuple[Column, ...], complete: Sequence[str]) -> tuple[Colu
 
 _READABLE = (("number", "integer"), ("text", "integer"), ("text", None))
 """Kinds that a column may be read as, beside its own and those that text can be read as; None is a type without."""
+
+
+def is_readable(kind: Kind, native: Kind | None) -> bool:
+    """Whether a column of one kind may be declared to be of another."""
+    return native in (kind, "text") or (kind, native) in _READABLE
 
 
 def _field(

@@ -14,7 +14,7 @@ from lapwing.curator.ask.query import Query
 from lapwing.curator.plan.expressions import columns_of
 from lapwing.curator.plan.nodes import JoinPublic, Plan, Scan, Select, Where, is_each_row, scans
 from lapwing.curator.plan.statistics import Statistic
-from lapwing.curator.streams.protection import ConsecutiveSteps, Protection, protection_of
+from lapwing.curator.streams.protection import Allocation, ConsecutiveSteps, Protection, protection_of
 from lapwing.curator.streams.reading import APPEARING, row_by_row
 from lapwing.curator.streams.schedule import Schedule
 from lapwing.errors import InvalidParameter, UnsupportedQuery
@@ -89,6 +89,7 @@ def define(
     active_steps: int | None = None,
     separation: int | None = None,
     consecutive_steps: int | None = None,
+    allocation: Allocation | None = None,
 ) -> Definition:
     """A stream of answers to a question, or why there is none."""
     query.context.releaser.refuse_step("stream")
@@ -101,7 +102,7 @@ def define(
     once = all(appears(statistic, query.plan) for statistic in query.statistics)
     protection = protection_of(
         query.plan, query.context.unit, active_steps=active_steps, separation=separation,
-        consecutive_steps=consecutive_steps, once=once,
+        consecutive_steps=consecutive_steps, allocation=allocation, once=once,
     )  # fmt: skip
     if isinstance(protection, ConsecutiveSteps):
         _refuse_windows(query, schedule, protection)

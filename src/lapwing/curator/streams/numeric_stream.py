@@ -88,6 +88,11 @@ class NumericStream:
         return self.mechanism.privacy_loss()
 
     @property
+    def steps(self) -> int:
+        """How many steps the stream has."""
+        return self.mechanism.steps
+
+    @property
     def closed(self) -> int:
         """How many steps are closed."""
         with self.file.transaction(write=False) as database:
@@ -294,6 +299,15 @@ def open_numeric_stream(
         else:
             _begin(file, mechanism, number, entropy)
     return NumericStream(file, mechanism)
+
+
+def holds_numbers(state: str | os.PathLike[str]) -> bool:
+    """Whether a file holds a stream of numbers; False for any other file, also one that is not there."""
+    file = StateFile(state, None)
+    if not file.path.is_file() or not file.path.stat().st_size:
+        return False
+    with file.transaction(write=False) as database:
+        return bool(file.tables(database) == file.layout and states.facts(database).get("kind") == KIND)
 
 
 def _begin(file: StateFile, mechanism: Tops, charge: int | None, entropy: Entropy) -> None:

@@ -19,10 +19,17 @@ from lapwing.checks import Number
 from lapwing.curator.ask.pricing import Budget, budget, shares_of
 from lapwing.curator.plan.statistics import Bounding, Statistic
 from lapwing.curator.streams.definition import Definition
-from lapwing.curator.streams.protection import ActiveSteps, ConsecutiveSteps
+from lapwing.curator.streams.protection import ActiveSteps, Allocation, ConsecutiveSteps
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up, sqrt_up
-from lapwing.mechanisms import BinaryTree, BudgetDistribution, SignedTree, SquareRootCounter, counters
+from lapwing.mechanisms import (
+    BinaryTree,
+    BudgetAbsorption,
+    BudgetDistribution,
+    SignedTree,
+    SquareRootCounter,
+    counters,
+)
 from lapwing.mechanisms.gaussian import largest_rho
 from lapwing.privacy import ApproxDP, Loss, PureDP
 
@@ -33,9 +40,16 @@ FAMILIES: dict[type, str] = {
     SignedTree: "signed tree",
     BinaryTree: "binary tree",
     BudgetDistribution: "budget distribution",
+    BudgetAbsorption: "budget absorption",
 }
 """Words for the mechanisms."""
-Mechanism = SquareRootCounter | SignedTree | BinaryTree | BudgetDistribution
+Adaptive = BudgetDistribution | BudgetAbsorption
+"""What protects consecutive steps: it shows each step by itself."""
+ADAPTIVE: dict[Allocation, type[BudgetDistribution] | type[BudgetAbsorption]] = {
+    "distribution": BudgetDistribution,
+    "absorption": BudgetAbsorption,
+}
+Mechanism = SquareRootCounter | SignedTree | BinaryTree | Adaptive
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +100,7 @@ class StreamItem:
 
     def half_width(self, start: int, stop: int, confidence: Number) -> float:
         """How far the noise reaches on a sum over the steps start + 1 … stop, in steps of the grid."""
-        assert not isinstance(self.counter, BudgetDistribution)
+        assert not isinstance(self.counter, Adaptive)
         sure = float(confidence)
         if start == 0:
             width = self.counter.accuracy(sure, step=stop)
@@ -133,7 +147,7 @@ def price(definition: Definition, spend: Budget) -> tuple[Loss, tuple[StreamItem
 
 def _error(items: Sequence[StreamItem]) -> float:
     """What is compared: the product of the errors, so that every output counts alike."""
-    return sum(math.log(item.counter.rms()) for item in items if not isinstance(item.counter, BudgetDistribution))
+    return sum(math.log(item.counter.rms()) for item in items if not isinstance(item.counter, Adaptive))
 
 
 def _items(definition: Definition, size: Fraction, currency: str) -> Iterator[StreamItem]:
@@ -157,7 +171,8 @@ def _item(
         l1, _, shift = scaled(statistic, bounding, 1 << 62)
         assert isinstance(definition.protection, ConsecutiveSteps)
         public["unit"] = definition.protection.base(definition.query.context.unit, definition.schedule.every)
-        adaptive = BudgetDistribution(epsilon=size, window=definition.protection.steps, sensitivity=l1, **public)
+        public |= {"epsilon": size, "window": definition.protection.steps, "sensitivity": l1}
+        adaptive = ADAPTIVE[definition.protection.allocation](**public)
         return StreamItem(statistic, adaptive, shift, outputs, False, bounding, definition.unit)
     public |= _activity(definition, statistic, appears)
     room = SquareRootCounter(sigma=1, sensitivity=1, **public).largest_value  # others have more

@@ -7,7 +7,7 @@ something to a patient refuses a loss that is about less.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from lapwing import checks
 from lapwing.curator.plan.nodes import Plan, is_each_row
@@ -60,14 +60,20 @@ class ActiveSteps:
         return {"protects": "unit", "active_steps": self.steps, "separation": self.separation}
 
 
+Allocation = Literal["distribution", "absorption"]
+"""How a budget is spread over consecutive steps: halves of what is left, or what earlier steps did not use."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConsecutiveSteps:
     """What one unit does in any so many consecutive steps (w-event privacy), and no more than that."""
 
     steps: int
+    allocation: Allocation = "distribution"
 
     def __post_init__(self) -> None:
         checks.whole(consecutive_steps=self.steps)
+        checks.one_of(get_args(Allocation), allocation=self.allocation)
 
     def suffix(self, every: str) -> str:
         """What distinguishes its unit from a whole one, and seven days from seven hours."""
@@ -88,8 +94,9 @@ class ConsecutiveSteps:
         return f"w-event level: what one {who} does in any {span} is protected, not what happens over a longer time"
 
     def written(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"protects": "consecutive", "consecutive_steps": self.steps}
+        """As plain data; the usual allocation is not mentioned, as before there was another."""
+        other = {} if self.allocation == "distribution" else {"allocation": self.allocation}
+        return {"protects": "consecutive", "consecutive_steps": self.steps, **other}
 
 
 Protection = Event | ActiveSteps | ConsecutiveSteps
@@ -102,6 +109,7 @@ def protection_of(
     active_steps: int | None = None,
     separation: int | None = None,
     consecutive_steps: int | None = None,
+    allocation: Allocation | None = None,
     once: bool = False,
 ) -> Protection:
     """What was asked for; a table about units has to be told how often one is active.
@@ -113,8 +121,11 @@ def protection_of(
         raise InvalidParameter("consecutive_steps", consecutive_steps, why, "Leave one of them out.")
     if separation is not None and active_steps is None:
         raise InvalidParameter("separation", separation, "is about active steps", "Write active_steps=7 as well.")
+    if allocation is not None and consecutive_steps is None:
+        why = "is about consecutive steps: how their budget is spread over them"
+        raise InvalidParameter("allocation", allocation, why, "Write consecutive_steps=7 as well, or leave it out.")
     if consecutive_steps is not None:
-        return ConsecutiveSteps(consecutive_steps)
+        return ConsecutiveSteps(consecutive_steps, "distribution" if allocation is None else allocation)
     if is_each_row(plan):
         if active_steps is not None:
             why = "is about a unit with several rows, and in this table every row is a unit of its own"
@@ -139,4 +150,4 @@ def read(data: dict[str, Any]) -> Protection:
         return Event()
     if data["protects"] == "unit":
         return ActiveSteps(data["active_steps"], data["separation"])
-    return ConsecutiveSteps(data["consecutive_steps"])
+    return ConsecutiveSteps(data["consecutive_steps"], data.get("allocation", "distribution"))

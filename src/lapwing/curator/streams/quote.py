@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from lapwing.curator.aggregates import Bound
@@ -11,10 +12,10 @@ from lapwing.curator.ask.pricing import Budget
 from lapwing.curator.ask.quote import NO_LEDGER, Expectation, Quote, plan_notes, rows_notes
 from lapwing.curator.show.digits import visible
 from lapwing.curator.streams.definition import Definition
-from lapwing.curator.streams.pricing import StreamItem, price, state_bytes
-from lapwing.curator.streams.protection import ConsecutiveSteps
+from lapwing.curator.streams.pricing import ADAPTIVE, Adaptive, StreamItem, price, state_bytes
+from lapwing.curator.streams.protection import Allocation, ConsecutiveSteps
 from lapwing.errors import UnsupportedQuery
-from lapwing.mechanisms import BudgetDistribution
+from lapwing.privacy.notation import written_up
 from lapwing.privacy.quotes import Line
 
 WEEK = 7
@@ -39,12 +40,28 @@ class StreamQuote(Quote):
     state_bytes: int
     families: tuple[tuple[str, str, float, bool], ...]
     """Counters that were compared: what is counted, the family, its error over all steps, and whether it was taken."""
+    allocations: tuple[AllocationError, ...] = ()
+    """For consecutive steps: how far each output may be off by either allocation."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationError:
+    """How far an output may be off by one allocation, at the two steps at which that is known beforehand."""
+
+    output: str
+    allocation: Allocation
+    quiet: Expectation
+    """At a step before which nothing changed for as many steps as are protected."""
+    next: Expectation
+    """One step after a release at such a step."""
+    taken: bool
 
 
 def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuote:
     """The quote for a budget."""
     stated, items = price(definition, spend)
     context = definition.query.context
+    allocations = tuple(_allocations(definition, spend, confidence))
     return StreamQuote(
         question=definition.explain(),
         loss=stated,
@@ -52,7 +69,10 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
         expected=tuple(_expected(definition, items, confidence)),
         confidence=confidence,
         remaining=context.remaining(context.analyst),
-        notes=(*notes_of(definition), *_unrecorded(definition), *_families(items), *_size(definition, items)),
+        notes=(
+            *notes_of(definition), *_unrecorded(definition), *_families(items), *_others(definition, allocations),
+            *_size(definition, items),
+        ),
         steps=definition.schedule.steps,
         state_bytes=state_bytes(items),
         families=tuple(
@@ -60,7 +80,8 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
             for item in items
             for candidate in item.candidates
         ),
-    )
+        allocations=allocations,
+    )  # fmt: skip
 
 
 def notes_of(definition: Definition) -> tuple[str, ...]:
@@ -79,6 +100,10 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
     if schedule.time is not None:
         rule = "are left out" if schedule.late == "drop" else f"count in the next {schedule.every}"
         about.append(f"rows that come after their {schedule.every} was closed {rule}")
+    protection = definition.protection
+    if isinstance(protection, ConsecutiveSteps) and protection.allocation == "absorption" and protection.steps > 1:
+        repeated = f"up to {schedule.words(protection.steps - 1)} after a release repeat it, whatever changes"
+        about.append(f"budget absorption: {repeated}, and have no interval")
     return (*about, *(limits if not definition.scan.each_row else ()), *plan_notes(query))
 
 
@@ -128,8 +153,9 @@ def _expected(definition: Definition, items: Sequence[StreamItem], confidence: f
     by_statistic = {item.statistic: item for item in items}
     for bound in definition.query.bounds:
         used = [by_statistic[statistic] for statistic in bound.statistics]
-        if any(isinstance(item.counter, BudgetDistribution) for item in used):
-            yield _error(bound, used, f"{bound.output}, after steps with little change", confidence, _quiet)
+        if any(isinstance(item.counter, Adaptive) for item in used):
+            yield _adaptive_error(definition, bound, used, confidence, releases=0)
+            yield _adaptive_error(definition, bound, used, confidence, releases=1)
             continue
         for step in dict.fromkeys((1, (steps + 1) // 2, steps)):
             yield _error(bound, used, f"{bound.output} after {words(step)}", confidence, _reach(0, step))
@@ -144,12 +170,54 @@ def _reach(start: int, stop: int) -> Width:
 
 
 def _worst(item: StreamItem, sure: Fraction) -> float:
-    assert not isinstance(item.counter, BudgetDistribution)
+    assert not isinstance(item.counter, Adaptive)
     return item.widened(item.counter.accuracy(float(sure)), item.counter.steps)
 
 
-def _quiet(item: StreamItem, sure: Fraction) -> float:
-    return float(item.counter.accuracy(float(sure))) * 2.0**item.shift
+def _allocations(definition: Definition, spend: Budget, confidence: float) -> Iterator[AllocationError]:
+    """The errors of both allocations, where consecutive steps are protected: both cost the same."""
+    protection = definition.protection
+    if not isinstance(protection, ConsecutiveSteps):
+        return
+    for allocation in ADAPTIVE:
+        _, items = price(replace(definition, protection=replace(protection, allocation=allocation)), spend)
+        by_statistic = {item.statistic: item for item in items}
+        for bound in definition.query.bounds:
+            used = [by_statistic[statistic] for statistic in bound.statistics]
+            quiet, following = (_adaptive_error(definition, bound, used, confidence, releases=n) for n in (0, 1))
+            yield AllocationError(bound.output, allocation, quiet, following, allocation == protection.allocation)
+
+
+def _others(definition: Definition, allocations: Sequence[AllocationError]) -> Iterator[str]:
+    """What the other allocation would give."""
+    every = definition.schedule.every
+    for other in allocations:
+        if not other.taken and other.quiet.error is not None:
+            quiet, following = (
+                "not known" if expectation.error is None else f"± {written_up(expectation.error)}"
+                for expectation in (other.quiet, other.next)
+            )
+            yield (
+                f"{visible(other.output)}: with allocation={other.allocation!r} the error is {quiet} "
+                f"after quiet {every}s, and {following} one {every} after a release"
+            )
+
+
+def _adaptive_error(
+    definition: Definition, bound: Bound, used: Sequence[StreamItem], confidence: float, *, releases: int
+) -> Expectation:
+    """After quiet steps, or one step after a release that followed them."""
+    every = definition.schedule.every
+    when = f"one {every} after a release" if releases else f"after quiet {every}s"
+    label = f"{bound.output}, {when}"
+
+    def width(item: StreamItem, sure: Fraction) -> float:
+        assert isinstance(item.counter, Adaptive)
+        return item.counter.accuracy(float(sure), releases=releases) * 2.0**item.shift
+
+    if any(math.isinf(width(item, Fraction(confidence))) for item in used):
+        return Expectation(label, None, "", "The last answer is repeated, whatever changes.")
+    return _error(bound, used, label, confidence, width)
 
 
 def _error(bound: Bound, used: Sequence[StreamItem], label: str, confidence: float, width: Width) -> Expectation:

@@ -10,7 +10,7 @@ import datetime as dt
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.calls import closest
 from lapwing.curator.engines.cells import text_of
 from lapwing.curator.engines.containment import contained
-from lapwing.curator.plan.declarations import EACH_ROW, declared_fields
+from lapwing.curator.plan.declarations import is_readable
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.nodes import Scan
 from lapwing.curator.plan.text_forms import MOMENT, NUMBER, WHOLE, Notation
@@ -32,7 +32,7 @@ Find = Callable[..., "Source"]
 Cells = Mapping[str, Any]
 """One row by the names of its columns."""
 _PLAIN_NUMBER, _PLAIN_WHOLE, _PLAIN_MOMENT = map(re.compile, (NUMBER, WHOLE, MOMENT))
-LARGEST, LARGEST_WHOLE = 10**18, 2**63 - 1
+LARGEST, LARGEST_WHOLE, LARGEST_EXACT = 10**18, 2**63 - 1, 2**53
 _HINT = "Pass what lw.open takes, or a list of dictionaries."
 
 
@@ -41,7 +41,7 @@ def source_of(rows: Any, scan: Scan, notation: Notation, find: Find, **options: 
     if rows is None:
         return None
     if hasattr(rows, "fetchall") and "table" not in options:
-        rows = _fetched(rows)
+        rows = _fetched(rows, scan)
     if isinstance(rows, list | tuple):
         return find(_arrays(rows, scan.fields), table=scan.table) if rows else None
     origin = find(rows, **{"table": scan.table if _is_frame(rows) else None, "notation": notation} | options)
@@ -53,27 +53,44 @@ def _is_frame(rows: Any) -> bool:
 
 
 def _declared(origin: Source, scan: Scan) -> Source:
-    """The source, if its columns can be read as what they were declared to be."""
-    wanted = {field.name: field.kind for field in scan.fields}
-    for name in wanted:
-        if name not in origin.kinds:
-            meant = closest(name, origin.kinds)
-            hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(origin.kinds)}."
-            raise InvalidParameter("rows", name, "is missing, and the stream reads this column", hint)
+    """The source, if its columns can be read as what they were declared to be. Their types alone decide that."""
+    _must_be_there(origin.kinds, scan)
+    for name, kind in ((field.name, field.kind) for field in scan.fields):
         if name in origin.opaque:
             why = f"{name} is of a type whose cells are not checked, so that one of them could stop the engine"
             raise InvalidParameter("rows", name, why, "Convert the column in the source.")
-    declared_fields({name: origin.kinds[name] for name in wanted}, EACH_ROW, {}, {}, wanted)
+        native = origin.kinds[name]
+        is_nothing = origin.engine.dialect.is_nothing(origin.relation.types[name])
+        if not (is_nothing or is_readable(kind, native) or native == "number" or (kind, native) in _MOMENTS):
+            why = f"has the type {origin.relation.types[name]}, and the table was opened with a column of kind {kind}"
+            raise InvalidParameter("rows", name, why, "Convert the column, for example: frame[…].astype(…).")
     return origin
 
 
-def _fetched(cursor: Any) -> list[dict[str, Any]]:
+_MOMENTS = (("date", "timestamp"), ("timestamp", "date"))
+"""Kinds that stand for one another in the rows of a step: the day of a moment, or midnight.
+
+Numbers are read as any kind, cell by cell. Frames of pandas have them for whole numbers of which one is missing, and
+for a column of any kind of which all are: refusing such a step would tell that.
+"""
+
+
+def _must_be_there(names: Collection[str], scan: Scan) -> None:
+    for field in scan.fields:
+        if field.name not in names:
+            meant = closest(field.name, names)
+            hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(names)}."
+            raise InvalidParameter("rows", field.name, "is a column that the stream reads, and is not there", hint)
+
+
+def _fetched(cursor: Any, scan: Scan) -> list[dict[str, Any]]:
     """The result of a query: a relation of DuckDB, or a cursor of any database that was asked."""
     names = getattr(cursor, "columns", None)
     if names is None:
         names = [column[0] for column in getattr(cursor, "description", None) or ()]
     if not names:
         raise InvalidParameter("rows", type(cursor), "is not the result of a query", _HINT)
+    _must_be_there(names, scan)
     rows = contained("the database", cursor.fetchall)  # whatever it says may be about a record
     return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -132,7 +149,7 @@ def _number(cell: Any) -> float | None:
 
 @_total
 def _whole(cell: Any) -> int | None:
-    """A whole number: of 64 bits, as in a database, or in text or another type of at most 18 digits.
+    """A whole number: of 64 bits, as in a database; of at most 18 digits in text; below 2^53 as a double.
 
     A number that was read from a database before, and waited, is read as it was then.
     """
@@ -141,9 +158,16 @@ def _whole(cell: Any) -> int | None:
     value: int | None = None
     if isinstance(cell, str):
         value = int(cell.strip(" ").removesuffix(".0")) if _PLAIN_WHOLE.fullmatch(cell.strip(" ")) else None
-    elif isinstance(cell, float | Fraction | Decimal) and cell == int(cell):
+    elif isinstance(cell, float):
+        return int(cell) if _is_whole(cell) else None
+    elif isinstance(cell, Fraction | Decimal) and cell == int(cell):
         value = int(cell)
     return value if value is not None and abs(value) < LARGEST else None
+
+
+def _is_whole(cell: float) -> bool:
+    """Whether a double is one whole number and stands for no other one."""
+    return cell.is_integer() and abs(cell) < LARGEST_EXACT
 
 
 @_total
@@ -162,6 +186,8 @@ def _text(cell: Any) -> str | None:
     """Anything else as text, which the declarations are then read from."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
+    if isinstance(cell, float):
+        return str(int(cell)) if _is_whole(cell) else str(cell) if math.isfinite(cell) else None
     return cell.isoformat() if isinstance(cell, dt.date) and cell == cell else text_of(cell)
 
 

@@ -45,7 +45,10 @@ _PUBLIC = {
         "separation",
         "unit",
     ),
-    "budget distribution": ("epsilon", "window", "sensitivity", "steps", "width", "decision_share", "unit"),
+    **dict.fromkeys(
+        ("budget distribution", "budget absorption"),
+        ("epsilon", "window", "sensitivity", "steps", "width", "decision_share", "unit"),
+    ),
 }
 
 

@@ -21,7 +21,7 @@ from lapwing.curator.streams import saving, state
 from lapwing.curator.streams.activity import vectors
 from lapwing.curator.streams.answers import History, Teller
 from lapwing.curator.streams.definition import Definition
-from lapwing.curator.streams.pricing import StreamItem
+from lapwing.curator.streams.pricing import Adaptive, StreamItem
 from lapwing.curator.streams.protection import ConsecutiveSteps
 from lapwing.curator.streams.quote import notes_of
 from lapwing.curator.streams.reading import Reader, StepRows
@@ -30,14 +30,13 @@ from lapwing.curator.streams.schedule import moment_of, now
 from lapwing.curator.streams.sorting import Brought, Sorter, use_up, waiting_rows
 from lapwing.curator.streams.state import Estimates, StateFile
 from lapwing.errors import InvalidCall, InvalidParameter, StreamDamaged
-from lapwing.mechanisms import BudgetDistribution
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Ledger, Loss
 from lapwing.privacy.explanation import Explanation
 from lapwing.privacy.journal import Database, append
 
 Clock = Callable[[], dt.datetime]
-LARGEST_ERROR = 1e300
+LARGEST_ERROR, FAR = 1e300, 1e290
 
 
 @dataclass(frozen=True, repr=False)
@@ -310,7 +309,7 @@ class Stream:
             return None
         errors, bounds = [], self.definition.query.bounds
         for item, after in zip(self.items, states, strict=True):
-            assert isinstance(item.counter, BudgetDistribution)
+            assert isinstance(item.counter, Adaptive)
             together = max(len(bound.statistics) for bound in bounds if item.statistic in bound.statistics)
             sure = 1 - (1 - Fraction(self.facts["confidence"])) / together  # an output is off if one of them is
             errors.append(min(LARGEST_ERROR, item.counter.error_bound(after, float(sure))))
@@ -467,7 +466,9 @@ class Stream:
         if errors is None:
             return self._teller.sums(estimates, None, 0, place)
         places = {id(item): number for number, item in enumerate(self.items)}
-        return self._teller.columns(estimates, None, lambda item, _: errors[places[id(item)]] * 2.0**item.shift)
+        widths = [min(LARGEST_ERROR, error * 2.0**item.shift) for error, item in zip(errors, self.items, strict=True)]
+        columns = self._teller.columns(estimates, None, lambda item, _: widths[places[id(item)]])
+        return tuple(_without_unknown(column) for column in columns) if LARGEST_ERROR in widths else columns
 
     def _closed(self, database: Database, step: Any) -> int:
         place, closed = self.definition.schedule.step_of(step), state.closed_steps(database)
@@ -490,6 +491,15 @@ class Stream:
 
 def _values(values: list[int]) -> Any:
     return values[0] if len(values) == 1 else values
+
+
+def _without_unknown(column: Column) -> Column:
+    """The column, without intervals where nothing is known about the error."""
+    noise, interval = (
+        None if spans is None else tuple(None if span is None or span[1] - span[0] > FAR else span for span in spans)
+        for spans in (column.noise, column.interval)
+    )
+    return replace(column, noise=noise, interval=interval)
 
 
 def _reordered(column: Column, order: Sequence[int]) -> Column:

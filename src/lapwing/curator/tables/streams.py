@@ -11,6 +11,7 @@ from lapwing.curator.plan.nodes import scans
 from lapwing.curator.plan.text_forms import PLAIN
 from lapwing.curator.streams.schedule import Schedule, now
 from lapwing.curator.tables.sources import find_source
+from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from lapwing.curator.streams.stream import Clock, Stream
 
 
-def streamed(query: Query, schedule: Schedule, **protection: int | None) -> StreamQuestion:
+def streamed(query: Query, schedule: Schedule, **protection: Any) -> StreamQuestion:
     """The stream of answers to a question, which `SELECT` may have written: nothing is read or spent yet."""
     from lapwing.curator.streams.definition import define
     from lapwing.curator.streams.opening import StreamQuestion
@@ -26,6 +27,32 @@ def streamed(query: Query, schedule: Schedule, **protection: int | None) -> Stre
     relation = query.context.relations.get(next(scans(query.plan)).table)
     notation = PLAIN if relation is None else relation.notation
     return StreamQuestion(define(query, schedule, **protection), find_source, notation)
+
+
+def numbers_of(rows: Any, column: str | None = None, **options: Any) -> list[float]:
+    """The numbers in a column of a file, a frame or a table; cells that are none are left out, one by one.
+
+    A table of one column need not name it. `options` are those of `Stream.observe`.
+    """
+    from lapwing.curator.engines.compiler import Compiler
+    from lapwing.curator.plan.expressions import Column
+    from lapwing.curator.plan.nodes import Scan
+    from lapwing.curator.streams.rows import source_of
+
+    named = column
+    if named is None:
+        known = find_source(rows, **options).kinds
+        if len(known) != 1:
+            hint = f"Name one of: {', '.join(known)}."
+            raise InvalidParameter("column", None, "which of them has the numbers?", hint)
+        [named] = known
+    scan = Scan("numbers", (Column(named, "number"),), each_row=True)
+    source = source_of(rows, scan, PLAIN, find_source, **options)
+    if source is None:
+        return []
+    with source.engine.session([source.relation]) as session:
+        cells = session.fetch(Compiler(source.engine.dialect, {scan.table: source.relation}).rows(scan))
+    return [cell for (cell,) in cells if cell is not None]
 
 
 @helpful

@@ -27,6 +27,7 @@ from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Select, Wh
 from lapwing.curator.plan.parser import expression
 from lapwing.curator.sql.select import read
 from lapwing.curator.streams.definition import check_aggregates, keys_of
+from lapwing.curator.streams.protection import Allocation
 from lapwing.curator.streams.schedule import NO_TIME, Every, Late, Schedule
 from lapwing.curator.tables.levels import levels_of, published
 from lapwing.curator.tables.streams import streamed
@@ -352,6 +353,7 @@ class PrivateTable(OpenedTable):
         active_steps: int | None = None,
         separation: int | None = None,
         consecutive_steps: int | None = None,
+        allocation: Allocation | None = None,
         everything_else: bool = False,
     ) -> StreamQuestion:
         """Answers over time: `stream(lw.count(), by="region", every="day", steps=365, start="2026-01-01", …)`.
@@ -375,6 +377,8 @@ class PrivateTable(OpenedTable):
             active_steps: In how many steps one unit counts at most. Of more, the first ones count.
             separation: At least so many steps from one active step of a unit to the next. None means 1.
             consecutive_steps: Protect what a unit does in any so many consecutive steps (w-event privacy), and no more.
+            allocation: How the budget is spread over consecutive steps: "distribution" (None means this one) or
+                "absorption". The quote compares them.
             everything_else: Whether to count other values than the public ones in a group of their own.
 
         Returns:
@@ -390,8 +394,9 @@ class PrivateTable(OpenedTable):
             every=every, steps=steps, start=start, time=time, late=late, grace=grace, watermark=watermark
         )
         return streamed(
-            query, schedule, active_steps=active_steps, separation=separation, consecutive_steps=consecutive_steps
-        )
+            query, schedule, active_steps=active_steps, separation=separation, consecutive_steps=consecutive_steps,
+            allocation=allocation,
+        )  # fmt: skip
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from lapwing.privacy.explanation import Explanation, explain
+from lapwing.privacy.notation import at_most
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
 from lapwing.web.guide.expectations import Bar, Expectation
@@ -182,8 +183,8 @@ class Advice:
         data = self.explanation.data
         what = "what somebody answered" if self.plan.relation == "replace" else "that somebody is in the data"
         said = (
-            f"An attacker who was {data['out_of_100_before']} % sure {what} can become at most "
-            f"{data['out_of_100_after']} % sure. No answer becomes more than "
+            f"An attacker who was {data['out_of_100_before']} % sure {what} can become "
+            f"{at_most(data['out_of_100_after'])} sure. No answer becomes more than "
             f"{data['odds_factor']:.3g} times as likely because of one person."
         )
         rare = f" This holds except with probability 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
