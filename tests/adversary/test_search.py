@@ -272,7 +272,7 @@ BLIND: dict[str, dict[str, Any]] = {
     "daily sums with fresh noise": {"domain": "counts 8 of 0..10"},
     "tree that pays for one level": {"domain": "counts 8 of 0..10"},
     "tree whose levels are paid once": {"domain": "counts 3 of 0..10"},
-    "w event without a memory": {"domain": "counts 8 of 0..10"},
+    "w event without a memory": {"domain": "answers 8 of 0..1000", "samples": 10_000},
     "laplace in floats": {"domain": "answer 0.0..10.0"},
     "gaussian in floats": {"domain": "answer 0.0..10.0"},
     "sum in floats": {"domain": f"numbers {2**52}..{2**52 + 1}", "relation": "replace", "length": 64},

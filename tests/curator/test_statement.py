@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from cases import together
 
 import lapwing as lw
 from lapwing.curator.show.answer import Answer, Column
@@ -36,7 +37,7 @@ def answer(ledger: Ledger) -> Answer:
     return table.agg(lw.count(), lw.mean("age")).release(epsilon=0.5)
 
 
-@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+@together("delta", [1e-9, 1e-6, 1e-3])
 def test_an_answer_with_secret_keys_for_a_rho_can_be_read_in_every_form(delta: float) -> None:
     """What was paid for is shown: no delta of its own stands in the way of the words."""
     table = lw.open(clinic_csv(), unit="patient")

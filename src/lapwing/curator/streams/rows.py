@@ -80,7 +80,7 @@ def _must_be_there(names: Collection[str], scan: Scan) -> None:
         if field.name not in names:
             meant = closest(field.name, names)
             hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(names)}."
-            raise InvalidParameter("rows", field.name, "is a column that the stream reads, and is not there", hint)
+            raise InvalidParameter("rows", field.name, "is missing, and the stream reads this column", hint)
 
 
 def _fetched(cursor: Any, scan: Scan) -> list[dict[str, Any]]:
