@@ -337,8 +337,6 @@ def test_an_answer_is_a_tree_a_map_and_a_picture(tmp_path: Path) -> None:
     assert answer.leaves()["code"] == tuple(path[-1] for path in PATHS)
     answer.plot(tmp_path / "tree.png")
     assert (tmp_path / "tree.png").stat().st_size > 10_000
-    with pytest.raises(InvalidParameter):
-        answer.plot(tmp_path / "no.png", "mean_cost")
     with pytest.raises(InvalidCall, match="levels"):
         visits().agg(lw.count()).release(epsilon=1).tree()
 

@@ -125,6 +125,10 @@ class MarginalsQuestion(Question):
         what = ", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates)
         return f"{self.plan.explain()} → marginals by {'; by '.join(map(name_of, self.sets))} → {what}"
 
+    def shape(self) -> dict[str, Any]:
+        """The columns of each table, for those who show an answer."""
+        return {"marginals": [list(names) for names in self.sets]}
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader of a quote or an answer must know beside the rest."""
         agree = "all marginals use the same rows, so tables agree in the sums that they share"

@@ -121,6 +121,12 @@ class Question:
         read = [*others, *(value.expression for value in values), *(key.expression for key in self.grouping.keys)]
         return narrowed(self.plan, set().union(*map(columns_of, read)))
 
+    def shape(self) -> dict[str, Any]:
+        """What those who show an answer must know about its rows."""
+        if self.rollup is None:
+            return {}
+        return {"rollup": {"levels": list(self.rollup.levels), "keys": list(self.rollup.names)}}
+
     def output_columns(self) -> dict[str, Column]:
         """The columns of the answer, for HAVING and ORDER BY."""
         columns = {}

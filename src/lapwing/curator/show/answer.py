@@ -255,12 +255,15 @@ class Answer:
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
         """Draw every column of values, or the one named, with error bars; into a file if a path is given.
 
-        Of levels that add up (`release_hierarchy`, GROUP BY ROLLUP) it is a treemap of the first count or sum.
+        Of levels that add up (`release_hierarchy`, GROUP BY ROLLUP) it shows the first count or sum: bars of each level
+        along an axis where the levels are dates or bins, otherwise a treemap, or a list if areas would be too small. Of
+        `marginals` it shows every table.
         """
-        from lapwing.curator.show import plot, treemap, trees
+        from lapwing.curator.show import cross_tables, plot, tree_plot, trees
 
-        draw = treemap.draw if trees.is_tree(self) else plot.draw
-        return draw(self, path, column)
+        if cross_tables.is_marginals(self):
+            return cross_tables.draw(self, path, column)
+        return tree_plot.draw(self, path, column) if trees.is_tree(self) else plot.draw(self, path, column)
 
     def tree(self, column: str | None = None, *, most: int = 200) -> str:
         """An answer of levels as a tree, each node below its parent, with the values or the one named.
