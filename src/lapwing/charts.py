@@ -110,7 +110,7 @@ def numbers(axes: Axes, *, x: str = "plain", y: str = "plain") -> None:
             axis.set_minor_formatter(NullFormatter())
         else:
             even_ticks(axis)
-        written_ticks(axis, _percent if "percent" in kind else tick)
+        written_ticks(axis, percent if "percent" in kind else tick)
 
 
 def even_ticks(axis: Any, most: int = 6) -> None:
@@ -128,6 +128,15 @@ def only_ticks(axis: Any, values: Sequence[float]) -> None:
     axis.set_major_locator(FixedLocator(list(values)))
     axis.set_minor_locator(NullLocator())
     written_ticks(axis)
+
+
+def dates(axis: Any) -> None:
+    """Ticks at days, months or years, whatever is round."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=4, maxticks=13)  # type: ignore[no-untyped-call]
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def written_ticks(axis: Any, words: Callable[[float], str] | None = None) -> None:
@@ -211,7 +220,8 @@ def power(exponent: float) -> str:
     return f"$\\mathbf{{n^{{{exponent:.2f}}}}}$"
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """A share on an axis."""
     return f"{tick(100 * value)} %"
 
 

@@ -13,7 +13,7 @@ from lapwing import checks
 from lapwing.calls import Helpful, helpful
 from lapwing.checks import Number
 from lapwing.curator.plan.expressions import NUMERIC, Column
-from lapwing.curator.plan.groups import Key, binned, key_for
+from lapwing.curator.plan.groups import Key, binned, dated, key_for
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 MOST_RUNGS = 1_000_000
@@ -47,22 +47,21 @@ class Ladder(metaclass=Helpful):
             if column.kind not in NUMERIC:
                 raise UnsupportedQuery(self.column, f"it is of kind {column.kind}", "Take a column of numbers.")
             return binned(self.names[-1], column, self.edges)
-        if column.kind != "date":
-            hint = f'Write select({self.column}="CAST({self.column} AS DATE)") first.'
-            raise UnsupportedQuery(self.column, f"it is of kind {column.kind}, not a date", hint)
-        return key_for(self.names[-1], column, values=self.values)
+        if column.kind == "date":
+            return key_for(self.names[-1], column, values=self.values)
+        return dated(self.names[-1], column, [*self.values, self.values[-1] + dt.timedelta(days=1)], closed=False)
 
 
 @helpful
 def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "quarter", "month", "day")) -> Ladder:
-    """Levels of a column of dates, from `start` to `end` (both included, both public): years, quarters, months, days.
+    """Levels of a column of dates or times: years, quarters, months and days, from `start` to `end`.
 
-    `by` names the levels from the top; the last one must be "day".
+    Both ends are public and included. `by` names the levels from the top; the last one must be "day".
 
     >>> dates("flown", "2013-01-01", "2013-12-31", by=("month", "day")).paths[0]
     ('2013-01', '2013-01-01')
     """
-    first, last = _day(start=start), _day(end=end)
+    first, last = day_of(start=start), day_of(end=end)
     days = (last - first).days + 1
     if not 1 <= days <= MOST_RUNGS:
         raise InvalidParameter(
@@ -119,11 +118,20 @@ def _listed(edges: Any) -> list[Any]:
     return values
 
 
-def _day(**named: object) -> dt.date:
+def day_of(**named: object) -> dt.date:
+    """A date that somebody wrote."""
     [(name, value)] = named.items()
+    day = as_day(value)
+    if day is None:
+        raise InvalidParameter(name, value, "is not a date", f'Write {name}="2025-01-31".')
+    return day
+
+
+def as_day(value: object) -> dt.date | None:
+    """A date from a date, from its text, or from a time at midnight, as frames have it; otherwise None."""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             return dt.date.fromisoformat(value)
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return value
-    raise InvalidParameter(name, value, "is not a date", f'Write {name}="2025-01-31".')
+    if isinstance(value, dt.datetime):
+        return value.date() if value.time() == dt.time() and value.tzinfo is None else None
+    return value if isinstance(value, dt.date) else None

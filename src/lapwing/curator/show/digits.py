@@ -82,6 +82,16 @@ def number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "E" not in text else text
 
 
+def within(value: float, noise: Span) -> str:
+    """A number to two digits of its noise.
+
+    >>> within(-0.860625, (-5.0, 0.0)), within(3276.49, (0.0, 4750.0)), within(0.0, (0.0, 0.0))
+    ('−0.9', '3,300', '0')
+    """
+    place = _place(value, noise, whole=False)
+    return number(value) if place is None else _fixed(_cut(_written(value), place, ROUND_HALF_EVEN), place)
+
+
 def percent(confidence: float) -> str:
     """How sure an interval is.
 

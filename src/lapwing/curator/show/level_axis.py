@@ -69,14 +69,14 @@ def _levels(names: Sequence[str], ends: Sequence[Sequence[Ends | None]], dates: 
     levels = []
     for depth, name in enumerate(names):
         deeper: Sequence[Ends | None] = ends[depth + 1] if depth + 1 < len(ends) else (None,) * len(ends[0])
-        found = [
+        placed = [
             ((max(place[0], first), min(place[1], last)), row)
             for row, (place, below) in enumerate(zip(ends[depth], deeper, strict=True))
             if place is not None and below is None
         ]
-        found.sort()
-        if len(found) > 1 or depth == len(names) - 1:
-            levels.append(Level(name, tuple(row for _, row in found), tuple(place for place, _ in found), dates))
+        placed.sort()
+        if len(placed) > 1 or depth == len(names) - 1:
+            levels.append(Level(name, tuple(row for _, row in placed), tuple(place for place, _ in placed), dates))
     step = max(1, -(-(len(levels) - 1) // (_MOST_PANELS - 1)))
     return levels[::-1][::step][::-1]
 
@@ -87,9 +87,9 @@ def _period(label: Any) -> Ends | None:
     if not isinstance(text, str):
         return None
     for pattern, days in _PERIODS.items():
-        if found := re.fullmatch(pattern, text):
+        if match := re.fullmatch(pattern, text):
             try:
-                first, last = days(*map(int, found.groups()))
+                first, last = days(*map(int, match.groups()))
             except ValueError:
                 return None
             return float((first - _EPOCH).days), float((last - _EPOCH).days)
@@ -211,8 +211,4 @@ def _axis(axes: Axes, level: Level) -> None:
         charts.even_ticks(axes.xaxis, 10)
         axes.set_xlabel(charts.cut(digits.visible(level.name)), color=QUIET, fontsize=9, parse_math=False)
         return
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    locator = AutoDateLocator(minticks=4, maxticks=13)  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    charts.dates(axes.xaxis)

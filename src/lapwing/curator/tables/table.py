@@ -267,9 +267,9 @@ class PrivateTable(OpenedTable):
         """
         return _question(self, sql, options)
 
-    def reread(self, data: Any, tables: Any = ()) -> Query:
+    def reread(self, data: Any, tables: Any = ()) -> Query | MarginalsQuestion:
         """The question that plain data stands for: what `Query.from_yaml` has read."""
-        return reader.read(data, self, tables)
+        return reader.read_any(data, self, tables)
 
     @helpful
     def sql(self, sql: str, *, epsilon: Number | None = None, **options: Any) -> Answer:
