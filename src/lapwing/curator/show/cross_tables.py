@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass
 from itertools import product
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lapwing import charts
 from lapwing.charts import INK, QUIET
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lapwing.curator.show.answer import Answer, Column
 
 _WIDE, _LETTER, _LINE = 9.0, 0.065, 0.28  # inches of the figure, of a letter and of a row
-_PALE, _DARK = "#f3f9f8", "#6cc0b6"
 MARGINAL = "marginal"
 """The column that says to which table a row belongs."""
 
@@ -115,12 +114,8 @@ def _bars(axes: Axes, panel: _Panel) -> None:
 
 
 def _cells(axes: Axes, panel: _Panel) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    values: list[list[Any]] = [[panel.column.values[row] for row in line] for line in panel.cells]
+    charts.cells(axes, panel.across, panel.beside, [[panel.column.values[row] for row in line] for line in panel.cells])
     texts, spans = digits.shown(panel.column), panel.column.noise
-    colours = LinearSegmentedColormap.from_list("private", [_PALE, _DARK])
-    axes.imshow(values, cmap=colours, aspect="auto", vmin=0, vmax=max(1e-9, *(max(line) for line in values)))
     for y, line in enumerate(panel.cells):
         for x, row in enumerate(line):
             span = None if spans is None else spans[row]
@@ -129,15 +124,6 @@ def _cells(axes: Axes, panel: _Panel) -> None:
                 x, y, texts[row].value, ha="center", va="center", fontsize=8, color=QUIET if unsure else INK,
                 parse_math=False,
             )  # fmt: skip
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
-    axes.set_xticks(range(len(panel.across)), labels=list(panel.across), parse_math=False, color=INK)
-    axes.xaxis.tick_top()
-    axes.set_yticks(range(len(panel.beside)), labels=list(panel.beside), parse_math=False, color=INK)
-    axes.set_xticks([place - 0.5 for place in range(1, len(panel.across))], minor=True)
-    axes.set_yticks([place - 0.5 for place in range(1, len(panel.beside))], minor=True)
-    axes.grid(which="minor", color=charts.PAPER, lw=1.5)
-    axes.tick_params(which="minor", length=0)
     names = [charts.cut(digits.visible(name)) for name in panel.names]
     axes.set_ylabel(" · ".join(names[:-1]), color=QUIET, fontsize=9, parse_math=False)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lapwing import charts
-from lapwing.charts import INK, INKS, PRIVATE
+from lapwing.charts import INK, INKS
 from lapwing.curator.show import digits
 from lapwing.curator.show.trees import Node
 
@@ -23,11 +23,6 @@ _HEAD = 0.034  # of the height, for the name of what is divided further
 _GAP = 0.0035
 _LETTERS = (11.0, 9.5, 8.0, 7.0)
 """Sizes of letters in points, best first; smaller ones are not read."""
-_GROUNDS = ("#e6f3f1", "#cfe8e4", "#b9deda")
-"""Behind what is divided further, level by level."""
-_LEAF, _WIDTH = "#a5d6d0", "#6f3a0c"
-"""A box, and words in it about its noise: rufous, dark enough to be read there."""
-_UNSURE = {"facecolor": "#eef2f1", "edgecolor": "#cfa27c", "hatch": "///", "lw": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +150,10 @@ class Treemap:
         from matplotlib.patches import Rectangle
 
         box = cell.box
-        style: dict[str, Any] = {"facecolor": _LEAF, "edgecolor": PRIVATE, "lw": 0.5}
+        style: Mapping[str, Any] = charts.HATCHED if self._is_unsure(cell.node) else charts.FILLED
         if cell.parts:
-            style = {"facecolor": _GROUNDS[min(depth, len(_GROUNDS) - 1)], "edgecolor": PRIVATE, "lw": 0.8}
-            if depth:
-                style["lw"] = 0.0
-        elif self._is_unsure(cell.node):
-            style = _UNSURE
+            ground = charts.GROUNDS[min(depth, len(charts.GROUNDS) - 1)]
+            style = {**charts.FILLED, "facecolor": ground, "lw": 0.0 if depth else 0.8}
         axes.add_patch(Rectangle((box.x, box.y), box.width, box.height, **style))
         if cell.parts:
             style = {"color": INKS["light"]["private"], "weight": "bold", "ha": "left"}
@@ -176,7 +168,7 @@ class Treemap:
         step = 1.3 * cell.letters / _ROOM[1]
         middle, top = cell.box.x + cell.box.width / 2, cell.box.y + (cell.box.height + step * (len(cell.lines) - 1)) / 2
         for place, line in enumerate(cell.lines):
-            style = {"color": _WIDTH if place == 2 else INK, "weight": "normal" if place else "bold"}
+            style = {"color": charts.NOISE_IN_BOX if place == 2 else INK, "weight": "normal" if place else "bold"}
             _write(axes, line, (middle, top - place * step), cell.letters, {**style, "ha": "center"})
 
 
