@@ -55,6 +55,11 @@ def bars(axes: Any) -> list[tuple[float, float]]:
     return [(round(float(box[:, 0].min())), float(box[:, 1].max())) for box in corners]
 
 
+def widths(axes: Any) -> list[tuple[float, float]]:
+    corners = [path.vertices for path in axes.collections[0].get_paths()]
+    return [(float(box[:, 0].min()), float(box[:, 0].max())) for box in corners]
+
+
 def test_dates_are_bars_in_their_order_with_a_panel_for_each_level_that_has_two(tmp_path: Path) -> None:
     answer = days().release_hierarchy(lw.dates("day", "2025-01-01", "2025-12-31"), lw.count(), epsilon=EXACT)
     figure = drawn(answer, tmp_path)
@@ -85,7 +90,11 @@ def test_bins_are_drawn_along_their_numbers_and_at_most_four_levels(tmp_path: Pa
     deep = table.release_hierarchy(lw.bins("age", range(0, 257)), lw.count(), epsilon=1)
     assert len(drawn(deep, tmp_path).axes) <= 4
     uneven = table.release_hierarchy(lw.bins("age", [0, 1, 10, 100, 1000]), lw.count(), epsilon=1)
-    assert titles(drawn(uneven, tmp_path))[1] == "count: age"
+    figure = drawn(uneven, tmp_path)
+    assert [title.partition(":")[0] for title in titles(figure)] == ["count by age, 2 bins together", "count by age"]
+    assert [round(right - left, 2) for left, right in widths(figure.axes[1])] == [0.92] * 4
+    ticks = [label.get_text() for label in figure.axes[1].get_xticklabels()]
+    assert ticks == ["0", "1", "10", "100", "1,000"]
 
 
 def test_labels_that_are_neither_dates_nor_bins_have_no_axis() -> None:

@@ -100,9 +100,19 @@ def binned(name: str, expression: Expression, edges: Sequence[Number]) -> Key:
         raise InvalidParameter("edges", len(ends), f"must be {MOST_EDGES:,} at most", "Take wider bins.")
     if any(not low < high for low, high in pairwise(ends)):
         raise InvalidParameter("edges", edges, "must still rise as doubles", "Write edges=[0, 10, 20].")
-    labels = tuple(f"{low:g} – {high:g}" for low, high in pairwise(ends))
+    labels = tuple(f"{low} – {high}" for low, high in pairwise(edge_texts(ends)))
     place = call("bin", expression, *(Constant(end, "number") for end in ends))
     return Key(name, place, tuple(range(len(labels))), labels=labels)
+
+
+def edge_texts(ends: Sequence[float]) -> list[str]:
+    """Ends of bins in six digits; in all digits where six would not tell them apart.
+
+    >>> edge_texts([0.0, 0.5, 100.0]), edge_texts([1000000.0, 1000001.0])
+    (['0', '0.5', '100'], ['1000000', '1000001'])
+    """
+    short = [f"{end:g}" for end in ends]
+    return short if len(set(short)) == len(short) else [f"{end!r}".removesuffix(".0") for end in ends]
 
 
 def dated(name: str, expression: Expression, edges: Sequence[dt.date], *, closed: bool = True) -> Key:

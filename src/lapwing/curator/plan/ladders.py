@@ -13,7 +13,7 @@ from lapwing import checks
 from lapwing.calls import Helpful, helpful
 from lapwing.checks import Number
 from lapwing.curator.plan.expressions import NUMERIC, Column
-from lapwing.curator.plan.groups import Key, binned, dated, key_for
+from lapwing.curator.plan.groups import MOST_DATES, Key, binned, dated, edge_texts, key_for
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 MOST_RUNGS = 1_000_000
@@ -49,11 +49,16 @@ class Ladder(metaclass=Helpful):
             return binned(self.names[-1], column, self.edges)
         if column.kind == "date":
             return key_for(self.names[-1], column, values=self.values)
+        if len(self.values) >= MOST_DATES:
+            why = f"it is of kind {column.kind}, which can have {MOST_DATES - 1:,} days at most"
+            raise UnsupportedQuery(self.column, why, "Take fewer years, or a column of dates.")
         return dated(self.names[-1], column, [*self.values, self.values[-1] + dt.timedelta(days=1)], closed=False)
 
 
 @helpful
-def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "quarter", "month", "day")) -> Ladder:
+def dates(
+    column: str, start: Any, end: Any, *, by: str | Sequence[str] = ("year", "quarter", "month", "day")
+) -> Ladder:
     """Levels of a column of dates or times: years, quarters, months and days, from `start` to `end`.
 
     Both ends are public and included. `by` names the levels from the top; the last one must be "day".
@@ -64,10 +69,9 @@ def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "qu
     first, last = day_of(start=start), day_of(end=end)
     days = (last - first).days + 1
     if not 1 <= days <= MOST_RUNGS:
-        raise InvalidParameter(
-            "end", end, "must not be before the start", 'Write dates("day", "2025-01-01", "2025-12-31").'
-        )
-    names = tuple(checks.one_of(tuple(_DATES), by=name) for name in by)
+        why = "must not be before the start" if days < 1 else f"is more than {MOST_RUNGS:,} days after the start"
+        raise InvalidParameter("end", end, why, 'Write dates("day", "2025-01-01", "2025-12-31").')
+    names = tuple(checks.one_of(tuple(_DATES), by=name) for name in ([by] if isinstance(by, str) else by))
     if not names or names[-1] != "day" or len(set(names)) < len(names):
         raise InvalidParameter("by", by, "must be different levels that end in day", 'Write by=("month", "day").')
     values = tuple(first + dt.timedelta(days=n) for n in range(days))
@@ -99,10 +103,10 @@ def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
     count, widths = len(ends) - 1, [1]
     while widths[0] * wide < count:
         widths.insert(0, widths[0] * wide)
-    floats = [float(end) for end in ends]
+    texts = edge_texts([float(end) for end in ends])
 
     def label(start: int, width: int) -> str:
-        return f"{floats[start]:g} – {floats[min(start + width, count)]:g}"
+        return f"{texts[start]} – {texts[min(start + width, count)]}"
 
     paths = tuple(tuple(label(i // width * width, width) for width in widths) for i in range(count))
     names = (*(f"{column} by {width:,}" for width in widths[:-1]), column)

@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _MOST_PANELS = 4
 _LABELLED, _SINGLE = 16, 70
 """Bars with their value written above them, and bars with an error bar each; of more there is a band."""
+_NARROWEST = 0.004
+"""The part of the axis that a bin must have to be seen."""
 _BETWEEN = " – "
 _EPOCH = dt.date(1970, 1, 1)  # where matplotlib begins to count days
 Ends = tuple[float, float]
@@ -38,12 +40,15 @@ class Level:
     rows: tuple[int, ...]
     ends: tuple[Ends, ...]
     dates: bool
+    ticks: Mapping[float, float] = field(default_factory=dict)
+    """Where each edge stands, if the narrowest bin would be too narrow to be seen: then all are as wide."""
 
     @property
     def step(self) -> float | None:
         """The width of its bins, if they are all alike; the last one may be cut off."""
         widths = [high - low for low, high in self.ends]
-        return widths[0] if all(math.isclose(width, widths[0]) for width in widths[:-1]) else None
+        alike = all(math.isclose(width, widths[0]) for width in widths[:-1]) and widths[-1] <= widths[0] * (1 + 1e-9)
+        return widths[0] if alike and not self.ticks else None
 
 
 def levels_of(answer: Answer) -> list[Level]:
@@ -66,19 +71,27 @@ def _levels(names: Sequence[str], ends: Sequence[Sequence[Ends | None]], dates: 
     """Those with two nodes or more, the finest last; a period that is there in part is drawn in part."""
     finest = [place for place in ends[-1] if place is not None]
     first, last = min(low for low, _ in finest), max(high for _, high in finest)
+    ticks: dict[float, float] = {}
+    if min(high - low for low, high in finest) < _NARROWEST * (last - first) and len(finest) <= _SINGLE:
+        ticks = {edge: float(rank) for rank, edge in enumerate(sorted({edge for place in finest for edge in place}))}
     levels = []
     for depth, name in enumerate(names):
         deeper: Sequence[Ends | None] = ends[depth + 1] if depth + 1 < len(ends) else (None,) * len(ends[0])
         placed = [
-            ((max(place[0], first), min(place[1], last)), row)
+            (_placed(max(place[0], first), min(place[1], last), ticks), row)
             for row, (place, below) in enumerate(zip(ends[depth], deeper, strict=True))
             if place is not None and below is None
         ]
         placed.sort()
         if len(placed) > 1 or depth == len(names) - 1:
-            levels.append(Level(name, tuple(row for _, row in placed), tuple(place for place, _ in placed), dates))
+            rows, spans = tuple(row for _, row in placed), tuple(place for place, _ in placed)
+            levels.append(Level(name, rows, spans, dates, ticks))
     step = max(1, -(-(len(levels) - 1) // (_MOST_PANELS - 1)))
     return levels[::-1][::step][::-1]
+
+
+def _placed(low: float, high: float, ticks: Mapping[float, float]) -> Ends:
+    return ticks.get(low, low), ticks.get(high, high)
 
 
 def _period(label: Any) -> Ends | None:
@@ -199,16 +212,22 @@ def _values(axes: Axes, column: Column, rows: Sequence[tuple[Ends, int]]) -> Non
 
 def _heading(column: Column, level: Level) -> str:
     name, what = charts.cut(digits.visible(level.name)), charts.cut(digits.visible(column.name))
-    own = name.partition(" by ")[0]
     if level.dates:
         return f"{what} by {name}"
-    return f"{what}: {name}" if level.step is None else f"{what} by {own}, in steps of {digits.number(level.step)}"
+    own, _, bins = name.rpartition(" by ") if " by " in name else (name, "", "")
+    together = f", {bins} bins together" if bins else ""
+    return f"{what} by {own}{together if level.step is None else f', in steps of {digits.number(level.step)}'}"
 
 
 def _axis(axes: Axes, level: Level) -> None:
     axes.set_xlim(level.ends[0][0], level.ends[-1][1])
     if not level.dates:
         charts.even_ticks(axes.xaxis, 10)
-        axes.set_xlabel(charts.cut(digits.visible(level.name)), color=QUIET, fontsize=9, parse_math=False)
+        if level.ticks:
+            shown = {rank: edge for edge, rank in list(level.ticks.items())[:: 1 + len(level.ticks) // 14]}
+            charts.only_ticks(axes.xaxis, list(shown))
+            charts.written_ticks(axes.xaxis, lambda rank: charts.tick(shown[rank]))
+        scale = " (not to scale)" if level.ticks else ""
+        axes.set_xlabel(charts.cut(digits.visible(level.name)) + scale, color=QUIET, fontsize=9, parse_math=False)
         return
     charts.dates(axes.xaxis)

@@ -87,7 +87,7 @@ def text(answer: Answer, column: str | None = None, most: int = 200) -> str:
     walk(roots, "", top=True)
     shown = lines[:most]
     width = max([len(name) for name, _ in shown], default=0)
-    wide = [max((len(texts[row]) for _, row in shown), default=0) for texts in cells]
+    wide = [max([len(c.name), *(len(texts[row]) for _, row in shown)]) for c, texts in zip(columns, cells, strict=True)]
     heads = [" " * width, *(c.name.rjust(size) for c, size in zip(columns, wide, strict=True))]
     rows = ["  ".join(heads).rstrip()]
     for name, row in shown:
