@@ -24,9 +24,15 @@ PALETTE: Mapping[str, str] = MappingProxyType(
 INK, QUIET, LINE, PAPER = "#22302e", "#66736f", "#d9dfdc", "#ffffff"
 TINT = "#8ac9c2"
 """Private, half as strong, so that the error bar in it is seen."""
-FILLED: Mapping[str, Any] = MappingProxyType({"facecolor": TINT, "edgecolor": PALETTE["private"]})
-OUTLINED: Mapping[str, Any] = MappingProxyType({"facecolor": "none", "edgecolor": PALETTE["private"]})
-"""Boxes: one that says something, and one that holds others."""
+FILLED: Mapping[str, Any] = MappingProxyType({"facecolor": "#a5d6d0", "edgecolor": PALETTE["private"], "lw": 0.5})
+HATCHED: Mapping[str, Any] = MappingProxyType({"facecolor": "#eef2f1", "edgecolor": "#cfa27c", "hatch": "///", "lw": 0})
+"""Boxes with words: one that says something, and one that may as well say nothing."""
+NOISE_IN_BOX = "#6f3a0c"
+"""Of words about noise in a box, dark enough to be read there."""
+GROUNDS = ("#e6f3f1", "#cfe8e4", "#b9deda")
+"""Behind boxes that hold others, level by level."""
+SHADES = ("#f3f9f8", "#6cc0b6")
+"""From nothing to the most, behind numbers in a table."""
 INKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "light": MappingProxyType(
@@ -110,7 +116,7 @@ def numbers(axes: Axes, *, x: str = "plain", y: str = "plain") -> None:
             axis.set_minor_formatter(NullFormatter())
         else:
             even_ticks(axis)
-        written_ticks(axis, _percent if "percent" in kind else tick)
+        written_ticks(axis, percent if "percent" in kind else tick)
 
 
 def even_ticks(axis: Any, most: int = 6) -> None:
@@ -128,6 +134,15 @@ def only_ticks(axis: Any, values: Sequence[float]) -> None:
     axis.set_major_locator(FixedLocator(list(values)))
     axis.set_minor_locator(NullLocator())
     written_ticks(axis)
+
+
+def dates(axis: Any) -> None:
+    """Ticks at days, months or years, whatever is round."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=4, maxticks=13)  # type: ignore[no-untyped-call]
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def written_ticks(axis: Any, words: Callable[[float], str] | None = None) -> None:
@@ -172,6 +187,22 @@ def rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
 
 
+def cells(axes: Axes, across: Sequence[str], beside: Sequence[str], values: Sequence[Sequence[float]]) -> None:
+    """A table of shaded cells, darker where values are larger, with names above and beside; 0 and less is lightest."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    most = max((value for line in values for value in line), default=0.0)
+    shades = LinearSegmentedColormap.from_list("shades", SHADES)
+    axes.imshow(values, cmap=shades, aspect="auto", vmin=0, vmax=max(1e-9, most))
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.xaxis.tick_top()
+    for set_ticks, names in ((axes.set_xticks, across), (axes.set_yticks, beside)):
+        set_ticks(range(len(names)), labels=list(names), parse_math=False, color=INK)
+        set_ticks([place - 0.5 for place in range(1, len(names))], minor=True)
+    axes.grid(which="minor", color=PAPER, lw=1.5)
+
+
 def legend(place: Axes | Figure, *handles: Any, **options: Any) -> None:
     """A legend without a frame, for lines that are too close for labels; of a figure it may lie outside."""
     drawn = place.legend(*handles, frameon=False, fontsize=8.5, labelcolor=INK, **options)
@@ -211,7 +242,8 @@ def power(exponent: float) -> str:
     return f"$\\mathbf{{n^{{{exponent:.2f}}}}}$"
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """A share on an axis."""
     return f"{tick(100 * value)} %"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import random
 import warnings
 from pathlib import Path
@@ -12,6 +14,7 @@ import polars as pl
 import pytest
 from cases import together
 from chance import assert_seldom
+from everywhere import everywhere
 from questions import fetch, salted
 
 import lapwing as lw
@@ -20,6 +23,8 @@ from lapwing.noise import Reproducible
 
 FALSE_ALARM = 1e-6
 EDGES = list(range(0, 101, 5))
+DAYS = [dt.date(2024, 12, 25) + dt.timedelta(days=i) for i in range(120)]
+MONTHS = ["2025-01-01", "2025-02-01", "2025-03-01", "2025-04-01"]
 EXACT = 10**13
 
 
@@ -31,8 +36,9 @@ def drawn_ages(people: int, seed: int = 1) -> list[float | None]:
 
 
 def opened(ages: list[float | None], per: int = 1, **options: Any) -> lw.PrivateTable:
-    schema = {"who": pl.Int64, "age": pl.Float64}
-    frame = pl.DataFrame({"who": [i // per for i in range(len(ages))], "age": ages}, schema=schema)
+    schema = {"who": pl.Int64, "age": pl.Float64, "day": pl.Date}
+    days = [None if i % 9 == 0 else DAYS[i * 7 % len(DAYS)] for i in range(len(ages))]
+    frame = pl.DataFrame({"who": [i // per for i in range(len(ages))], "age": ages, "day": days}, schema=schema)
     return lw.open(frame, name="people", **{"unit": "who", **options})
 
 
@@ -135,14 +141,22 @@ def test_the_shape_is_the_same_for_nobody() -> None:
 @together(
     "ask, why",
     [
-        (lambda t: t.agg(lw.cdf("age", edges=[5])), "two numbers that rise"),
+        (lambda t: t.agg(lw.cdf("age", edges=[5])), "two numbers or dates that rise"),
+        (lambda t: t.agg(lw.cdf("age", edges=range(10_001))), "9,000 at most"),
+        (lambda t: t.agg(lw.cdf("age", edges=5)), "must be a list"),
+        (lambda t: t.agg(lw.cdf("age", edges=MONTHS)), "of kind number, not a date"),
+        (lambda t: t.agg(lw.cdf("day", edges=EDGES)), "edges as dates"),
+        (lambda t: t.agg(lw.cdf("day", edges=["2025-01-01", 5, 7])), "is not a date, and another edge is"),
+        (lambda t: t.agg(lw.cdf("day", edges=MONTHS[::-1])), "that rise"),
+        (lambda t: t.agg(lw.cdf("day", edges=DAYS * 40)), "that rise"),
+        (lambda t: t.agg(lw.cdf("day", edges=MONTHS)).release(epsilon=1).below("2025-02-02"), 'edge is "2025-02-01"'),
+        (lambda t: t.agg(lw.cdf("day", edges=MONTHS)).release(epsilon=1).below(5), "is not a date"),
         (lambda t: t.agg(lw.cdf("age", edges=[5, 10])), "two bins"),
         (lambda t: t.select(count_below="age").agg(lw.cdf("count_below", edges=EDGES)), "have this name"),
         (lambda t: t.select(count="age").agg(lw.cdf("count", edges=EDGES)), "have this name"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES), lw.count()), "of its own"),
         (lambda t: t.group_by(old="age > 50").agg(lw.cdf("age", edges=EDGES)), "all rows together"),
         (lambda t: t.bounded(max_groups_per_unit=2).agg(lw.cdf("age", edges=EDGES)), "max_rows_per_unit"),
-        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).to_yaml(), "not saved"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).unprotected(), "histogram"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(within=5), "none of them"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).between(18, 65), "nearest edge is 20"),
@@ -160,3 +174,70 @@ def test_it_is_drawn_with_its_band(tmp_path: Path) -> None:
     answer.plot(tmp_path / "ages.png")
     assert (tmp_path / "ages.png").stat().st_size > 10_000
     assert answer.plot(column="count").axes
+    assert "median" in answer.plot(tmp_path / "days.png").get_supxlabel()
+    days = opened(drawn_ages(300)).agg(lw.cdf("day", edges=MONTHS)).release(epsilon=1).plot(tmp_path / "days.png")
+    assert (tmp_path / "days.png").stat().st_size > 10_000
+    assert days.axes[0].get_title(loc="left") == "How day is distributed"
+
+
+@pytest.mark.parametrize("times", [False, True], ids=["dates", "times"])
+def test_dates_have_edges_and_quantiles_that_are_dates(times: bool) -> None:
+    days = [DAYS[i * 7 % len(DAYS)] for i in range(600)]
+    shown = [dt.datetime.combine(day, dt.time(23, 30)) for day in days] if times else days
+    table = lw.open(pl.DataFrame({"day": [*shown, None]}), unit=lw.EACH_ROW, name="t")
+    edges = [DAYS[10], "2025-02-01", dt.datetime(2025, 3, 1), DAYS[100]]
+    answer = table.agg(lw.cdf("day", edges=edges)).release(epsilon=EXACT)
+    ends = [DAYS[10], dt.date(2025, 2, 1), dt.date(2025, 3, 1), DAYS[100]]
+    assert answer["day"] == tuple(ends[1:])
+    known = sorted(day for day in days if ends[0] <= day <= ends[3] and not (times and day == ends[3]))
+    assert [round(n) for n in answer["count_below"]][:2] == [sum(day < end for day in known) for end in ends[1:3]]
+    assert round(answer["count_below"][2]) == len(known)
+    assert answer.below("2025-03-01").value == pytest.approx(sum(day < ends[2] for day in known) / len(known))
+    assert round(answer.between(DAYS[10], "2025-03-01").value) == sum(day < ends[2] for day in known)
+    median = answer.quantile(0.5)
+    assert abs((median.value - known[len(known) // 2]).days) <= 3
+    assert median.low <= median.value <= median.high
+    assert str(median) == f"{median.value} (95 % interval {median.low} to {median.high})"
+    assert lw.Answer.from_json(answer.to_json()).columns == answer.columns
+
+
+def test_every_engine_finds_the_same_bins_of_dates_and_times(postgres_url: str, spark: Any) -> None:
+    times = [dt.datetime.combine(day, dt.time(i % 24)) for i, day in enumerate(DAYS)]
+    rows: list[tuple[Any, ...]] = [(i, DAYS[i], times[i]) for i in range(len(DAYS))]
+    rows.append((999, None, None))
+    types = {"who": "integer", "day": "date", "at": "timestamp"}
+    found: dict[str, list[Any]] = {}
+    for engine, where in everywhere(rows, types, postgres_url, spark, "distribution_rows").items():
+        table = lw.open(**where, unit="who", name="t")
+        questions = [table.agg(lw.cdf(column, edges=[*MONTHS, "2025-04-05"])) for column in ("day", "at")]
+        questions.append(table.hierarchy(lw.dates("at", "2025-01-01", "2025-01-31", by=("month", "day")), lw.count()))
+        found[engine] = [fetch(question, salted(3)) for question in questions]
+    assert found["duckdb"] == found["postgres"] == found["spark"]
+    assert [numbers[0] for _, numbers in sorted(found["duckdb"][0].items())] == [31, 28, 31, 5]
+    assert [numbers[0] for _, numbers in sorted(found["duckdb"][1].items())] == [31, 28, 31, 4]
+    assert len(found["duckdb"][2]) == 31
+
+
+@together(
+    "column, edges",
+    [("age", EDGES), ("age", [0.1, 0.5, 1e6]), ("age", np.linspace(0, 1, 7)), ("age / 2", EDGES), ("day", MONTHS)],
+)
+def test_a_saved_distribution_is_the_same_question(column: str, edges: Any) -> None:
+    table = opened(drawn_ages(50), bounds={"age": (0, 100)})
+    question = table.where("age > 3").bounded(max_rows_per_unit=2).agg(lw.cdf(column, edges=edges))
+    for read, text in ((lw.Query.from_yaml, question.to_yaml()), (lw.Query.from_json, question.to_json())):
+        again: Any = read(text, table)
+        assert again == question
+        assert again.digest() == question.digest()
+        assert again.release(epsilon=EXACT)["share_below"] == question.release(epsilon=EXACT)["share_below"]
+
+
+@together(
+    "field, value",
+    [("limit", 3), ("order_by", []), ("group_by", [{"name": "age", "by": {"column": "age"}, "values": [1.0]}])],
+)
+def test_a_saved_distribution_is_read_as_a_whole(field: str, value: Any) -> None:
+    table = opened([])
+    data = json.loads(table.agg(lw.cdf("age", edges=EDGES)).to_json()) | {field: value}
+    with pytest.raises((InvalidParameter, UnsupportedQuery)):
+        lw.Query.from_json(json.dumps(data), table)

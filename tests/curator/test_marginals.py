@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
 from collections import Counter
@@ -20,6 +21,7 @@ from everywhere import everywhere
 from questions import fetch, salted
 
 import lapwing as lw
+from lapwing.curator.ask import reader
 from lapwing.curator.ask.marginals import MarginalsQuestion, sums_of
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.errors import BudgetExceeded, InvalidParameter, NotPrivateWarning, UnsupportedQuery
@@ -289,3 +291,60 @@ def test_every_row_may_be_a_unit() -> None:
     assert [round(n) for n in released["sex", "age"]["count"]] == counted(rows, SETS[0], among=["sex", "age", "town"])
     question = opened(rows, unit=lw.EACH_ROW).marginals(SETS)
     assert {item.size for item in question.priced(question.budget(1, None, None))} == {Fraction(1, 2)}
+
+
+@together(
+    "options",
+    [
+        {},
+        {"weights": [3, Fraction(1, 3)]},
+        {"weights": [2, 2]},
+        {"integers": True},
+        {"everything_else": True},
+        {"keys": {"sex": ["f"]}, "age": "age % 20", "weights": [0.1, 1]},
+    ],
+)
+def test_saved_marginals_are_the_same_question(options: dict[str, Any]) -> None:
+    more = {"keys": {"age": [0, 1], **options.get("keys", {})}} if "age" in options else {}
+    table = opened(drawn_rows(5, 50, 2))
+    aggregates = () if options.get("integers") else (lw.count(), lw.sum("paid", weight=2))
+    some = table.where("paid < 3").bounded(max_rows_per_unit=2)
+    question = some.marginals(SETS, *aggregates, **{**options, **more})
+    for read, text in ((lw.Query.from_yaml, question.to_yaml()), (lw.Query.from_json, question.to_json())):
+        again: Any = read(text, table)
+        assert again == question
+        assert again.digest() == question.digest()
+    for names in again.sets:
+        assert len(again.release(epsilon=1)[names].table) == len(question.release(epsilon=1)[names].table)
+
+
+@together(
+    "change",
+    [
+        {"marginals": {}},
+        {"marginals": {"sets": []}},
+        {"marginals": {"sets": ["sex"]}},
+        {"marginals": {"sets": [["planet"]]}},
+        {"marginals": {"sets": [["sex"], ["sex"]]}},
+        {"marginals": {"sets": [["sex"]], "weights": [1, 2]}},
+        {"marginals": {"sets": [["sex"]], "weights": [-1]}},
+        {"marginals": {"sets": [["sex"]], "integers": 1}},
+        {"marginals": {"sets": [["sex"]], "rings": 1}},
+        {"limit": 5},
+        {"rollup": {"names": ["sex"]}},
+        {"ask": [{"median": ["paid"]}]},
+    ],
+)
+def test_a_file_of_marginals_is_believed_nothing(change: dict[str, Any]) -> None:
+    table = opened(drawn_rows(5, 10, 1))
+    data = json.loads(table.marginals([["sex"]]).to_json()) | change
+    with pytest.raises((InvalidParameter, UnsupportedQuery)):
+        lw.Query.from_json(json.dumps(data), table)
+
+
+def test_the_command_line_says_that_marginals_are_read_in_python() -> None:
+    table = opened(drawn_rows(5, 10, 1))
+    with pytest.raises(UnsupportedQuery, match=r"in Python: lw\.Query\.from_yaml"):
+        reader.read(json.loads(table.marginals(SETS).to_json()), table)
+    with pytest.raises(UnsupportedQuery, match="marginals"):
+        table.sql("SELECT sex, age, COUNT(*) AS n FROM t GROUP BY GROUPING SETS ((sex), (age))", epsilon=1)

@@ -350,8 +350,6 @@ def test_an_answer_is_a_tree_a_map_and_a_picture(tmp_path: Path) -> None:
     assert answer.leaves()["code"] == tuple(path[-1] for path in PATHS)
     answer.plot(tmp_path / "tree.png")
     assert (tmp_path / "tree.png").stat().st_size > 10_000
-    with pytest.raises(InvalidParameter):
-        answer.plot(tmp_path / "no.png", "mean_cost")
     with pytest.raises(InvalidCall, match="levels"):
         visits().agg(lw.count()).release(epsilon=1).tree()
 
@@ -448,3 +446,33 @@ def test_wrong_ladders_are_told(by: tuple[str, ...]) -> None:
         lw.bins("cost", [0, 0, 1])
     with pytest.raises(InvalidParameter):
         lw.bins("cost", "0, 1")
+
+
+def test_bins_of_large_numbers_have_labels_of_their_own() -> None:
+    table = visits(source=pd.DataFrame({"n": [1_000_000, 1_000_001, 1_000_001]}), types={}, bounds={})
+    edges = [1_000_000, 1_000_001, 1_000_002, 1_000_003]
+    answer = table.release_hierarchy(lw.bins("n", edges), lw.count(), epsilon=10**6)
+    assert [n for n in answer["n"] if n] == ["1000000 – 1000001", "1000001 – 1000002", "1000002 – 1000003"]
+    assert table.agg(lw.histogram("n", edges=edges)).release(epsilon=10**6)["n"][0] == "1000000 – 1000001"
+
+
+@pytest.mark.parametrize("by", ["day", ("day",)])
+def test_one_level_of_days_may_be_a_word(by: Any) -> None:
+    assert lw.dates("day", "2025-01-01", "2025-01-02", by=by).names == ("day",)
+
+
+def test_times_are_rolled_up_by_their_days_and_midnight_begins_one() -> None:
+    times = [dt.datetime(2025, 1, 1), dt.datetime(2025, 1, 1, 23, 59, 59), dt.datetime(2025, 1, 3), None]
+    table = visits(source=pd.DataFrame({"at": times}), types={}, bounds={})
+    days = table.release_hierarchy(lw.dates("at", "2025-01-01", "2025-01-02", by="day"), lw.count(), epsilon=10**6)
+    assert days["count"] == (2, 2, 0)
+    with pytest.raises(UnsupportedQuery, match="3,899 days"):
+        table.hierarchy(lw.dates("at", "1990-01-01", "2025-01-01"), lw.count())
+    with pytest.raises(UnsupportedQuery, match="types="):
+        visits().hierarchy(lw.dates("town", "2025-01-01", "2025-01-02"), lw.count())
+
+
+def test_a_tree_stands_below_the_names_of_its_columns() -> None:
+    asked = (lw.count(name="a_count_with_a_long_name"), lw.mean("cost"))
+    answer = visits().release_hierarchy(["country"], *asked, keys={"country": ["France"]}, epsilon=100)
+    assert len({len(line) for line in answer.tree("a_count_with_a_long_name").splitlines()}) == 1

@@ -169,7 +169,7 @@ def test_rows_come_in_every_form_that_tables_have(tmp_path: Path) -> None:
         memory.sql("SELECT region FROM frame"),
         duckdb.connect().execute("SELECT region FROM frame LIMIT 0"),
     ):
-        with pytest.raises(InvalidParameter, match=r"cost.*is not there"):
+        with pytest.raises(InvalidParameter, match=r"cost.*is missing"):
             stream.observe(result)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 from lapwing import checks
 from lapwing.calls import helpful
@@ -14,7 +16,8 @@ from lapwing.checks import Number
 from lapwing.curator.aggregates.base import Aggregate, Bound, QueryFacts
 from lapwing.curator.aggregates.counts import Count, Units
 from lapwing.curator.plan.expressions import KINDS, Column, Expression
-from lapwing.curator.plan.groups import Grouping, binned, key_for
+from lapwing.curator.plan.groups import Grouping, binned, dated, key_for
+from lapwing.curator.plan.ladders import as_day
 from lapwing.curator.plan.parser import expression
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
@@ -51,26 +54,28 @@ class Alone(Aggregate):
 class Histogram(Alone):
     """The rows between each edge and the next (the last bin has both its ends)."""
 
-    edges: tuple[Number, ...]
+    edges: tuple[Any, ...]
 
     kind = "histogram"
     called = "count"
     says = "the number of rows in each bin"
     counts = adds_up = counts_rows = True
-    options = None
+    options: ClassVar[tuple[str, ...] | None] = None
 
     def __post_init__(self) -> None:
         Aggregate.__post_init__(self)
-        ends = tuple(self.edges)
-        if len(ends) < 2 or any(not checks.exact(edges=a) < checks.exact(edges=b) for a, b in pairwise(ends)):
-            why = "must be at least two numbers that rise"
-            raise InvalidParameter("edges", self.edges, why, "Write edges=[0, 10, 20].")
-        object.__setattr__(self, "edges", ends)
+        object.__setattr__(self, "edges", rising_edges(self.edges))
+
+    @property
+    def of_dates(self) -> bool:
+        """Whether its edges are dates."""
+        return isinstance(self.edges[0], dt.date)
 
     def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arrangement:
         """A count with the bins as one more key."""
         name, value = self._column(columns)
-        return Arrangement(Grouping((*grouping.keys, binned(name, value, self.edges))), Count(name=self.output))
+        bins = dated if self.of_dates else binned
+        return Arrangement(Grouping((*grouping.keys, bins(name, value, self.edges))), Count(name=self.output))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -79,11 +84,19 @@ class Cdf(Histogram):
 
     kind = "cdf"
     says = "how the values are distributed"
+    options = ("edges",)
 
     def __post_init__(self) -> None:
         Histogram.__post_init__(self)
         if len(self.edges) < 3:
             raise InvalidParameter("edges", self.edges, "must make two bins at least", "Write edges=range(0, 101, 5).")
+
+    def saved_options(self) -> dict[str, Any]:
+        return {"edges": [edge.isoformat() if self.of_dates else edge for edge in self.edges]}
+
+    @classmethod
+    def reread(cls, *of: str | Expression, **options: Any) -> Aggregate:
+        return cdf(*of, **options)  # type: ignore[arg-type]
 
     def parts(self) -> list[str]:
         """The column and the bins."""
@@ -132,13 +145,38 @@ class TopK(Alone):
         return top_k(*of, **options)  # type: ignore[arg-type]
 
 
+def rising_edges(edges: Any) -> tuple[Any, ...]:
+    """Ends of bins in rising order: whole numbers and doubles, or dates, which may be given as text."""
+    given = edges.tolist() if hasattr(edges, "tolist") else edges
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidParameter("edges", edges, "must be a list", _EDGES)
+    ends = list(given)
+    if any(isinstance(end, str | dt.date) for end in ends):
+        days = [as_day(end) for end in ends]
+        for end, day in zip(ends, days, strict=True):
+            if day is None:
+                raise InvalidParameter("edges", end, "is not a date, and another edge is", _EDGES)
+        ends, rises = days, all(a < b for a, b in pairwise(days))  # type: ignore[operator]
+    else:
+        rises = all(checks.exact(edges=a) < checks.exact(edges=b) for a, b in pairwise(ends))
+        ends = [int(end) if isinstance(end, Integral) else float(end) for end in ends] if rises else ends
+    if len(ends) < 2 or not rises:
+        raise InvalidParameter(
+            "edges", list(map(str, ends[:4])), "must be at least two numbers or dates that rise", _EDGES
+        )
+    return tuple(ends)
+
+
+_EDGES = 'Write edges=[0, 10, 20], or edges=["2025-01-01", "2025-02-01"] for dates.'
+
+
 @helpful
-def histogram(column: str, *, edges: Sequence[Number], name: str | None = None) -> Histogram:
+def histogram(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date], name: str | None = None) -> Histogram:
     """The rows between each edge and the next (the last bin has both its ends); asked alone, one row for each bin.
 
     Args:
         column: The name of a column.
-        edges: Public ends of the bins, in rising order.
+        edges: Public ends of the bins, in rising order: numbers, or dates for a column of dates.
         name: What the column of the answer is called.
 
     Returns:
@@ -151,15 +189,16 @@ def histogram(column: str, *, edges: Sequence[Number], name: str | None = None) 
 
 
 @helpful
-def cdf(column: str, *, edges: Sequence[Number]) -> Cdf:
+def cdf(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date]) -> Cdf:
     """How a column is distributed over the bins between these edges; asked alone.
 
     The answer says how many rows, and which share of them, lie below each edge; it never falls, and its band holds at
     all edges at once. Quantiles and ranges are read from it for free: `answer.quantile(0.5)`, `answer.between(18, 65)`.
 
     Args:
-        column: The name of a column.
-        edges: Public ends of the bins, three or more, in rising order. Values outside are left out.
+        column: The name of a column of numbers or dates.
+        edges: Public ends of the bins, three or more, in rising order: numbers, or dates for a column of dates. Values
+            outside are left out.
 
     Returns:
         An aggregate for `agg(…)`. Nothing is asked yet.

@@ -7,6 +7,7 @@ Privacy and proof: curator.md, "Distributions"; hierarchy.md; cumulative.md
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Cdf, estimates
+from lapwing.curator.aggregates import Aggregate, Cdf, estimates
 from lapwing.curator.ask.columns import totals_of
 from lapwing.curator.ask.pricing import DEFAULT_CONFIDENCE, Budget, check, share_out
 from lapwing.curator.ask.query import Query
@@ -27,7 +28,7 @@ from lapwing.curator.ask.quote import Expectation, Quote
 from lapwing.curator.ask.release import release
 from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.plan.statistics import Bounding
-from lapwing.curator.show.answer import Column
+from lapwing.curator.show.answer import Column, Type
 from lapwing.curator.show.distribution import BELOW, COUNT, SHARE, Distribution
 from lapwing.errors import UnsupportedQuery
 from lapwing.mechanisms.cumulative import Cumulative, best_ladder
@@ -97,10 +98,10 @@ class DistributionQuery(Query):
         Query.__post_init__(self)
 
     @property
-    def edges(self) -> tuple[float, ...]:
-        """The ends of the bins."""
+    def edges(self) -> tuple[Any, ...]:
+        """The ends of the bins: numbers, or dates."""
         assert self.cdf is not None
-        return tuple(map(float, self.cdf.edges))
+        return self.cdf.edges if self.cdf.of_dates else tuple(map(float, self.cdf.edges))
 
     @cached_property
     def effective(self) -> Bounding:
@@ -115,14 +116,11 @@ class DistributionQuery(Query):
         """A fingerprint of the question, which is not that of the histogram with the same bins."""
         return hashlib.sha256(f"cdf {Query.digest(self)}".encode()).hexdigest()
 
-    def to_yaml(self) -> str:
-        """Refused: a file holds questions whose answers are plain tables."""
-        why = "a distribution is not saved as a question"
-        raise UnsupportedQuery(str(self.cdf), why, "Keep the line of Python, or save the answer with to_json().")
-
-    def to_json(self) -> str:
-        """Refused, as `to_yaml`."""
-        return self.to_yaml()
+    @property
+    def asked(self) -> tuple[Aggregate, ...]:
+        """The distribution, which is asked as the counts of its bins."""
+        assert self.cdf is not None
+        return (self.cdf,)
 
     def unprotected(self, *, progress: bool = True) -> Any:
         """Refused: the histogram with the same edges has the same exact numbers."""
@@ -248,9 +246,10 @@ def look_at_distribution(
     widths = ladder.half_widths(confidence)[-1].tolist()
     cumulative = Cumulative(ladder, confidence)
     name = query.grouping.keys[0].name
+    axis: Type = "date" if isinstance(query.edges[0], dt.date) else "number"
     spans = [estimates.counted(value, width).noise for value, width in zip(leaves.tolist(), widths, strict=True)]
     columns = [
-        Column(name, "key", query.edges[1:], type="number", note="the upper edge of each bin"),
+        Column(name, "key", query.edges[1:], type=axis, note="the upper edge of each bin"),
         Column(COUNT, "count", tuple(leaves.tolist()), tuple(spans), type="number", note="rows of each bin"),
     ]
     for output, (values, lows, highs) in ((BELOW, cumulative.counts(leaves)), (SHARE, cumulative.shares(leaves))):

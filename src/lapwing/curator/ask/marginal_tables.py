@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import estimates
@@ -12,6 +13,8 @@ from lapwing.curator.show.answer import Answer, Column
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lapwing.curator.ask.marginals import MarginalsQuestion
 
 
@@ -54,6 +57,18 @@ class Marginals:
     def loss(self) -> Any:
         """What all of them cost together."""
         return self.answer.loss
+
+    def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
+        """Draw every table, of the first column of values or of the one named; into a file if a path is given.
+
+        Args:
+            path: The file to draw into. None means that the figure is only returned.
+            column: The column of values to draw. None means the first one.
+
+        Returns:
+            The figure.
+        """
+        return self.answer.plot(path, column)
 
     def __getitem__(self, columns: str | Sequence[str]) -> Answer:
         """The marginal over these columns: one that was asked for, or sums of one."""

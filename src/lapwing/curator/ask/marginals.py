@@ -20,6 +20,7 @@ from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, estimates
+from lapwing.curator.aggregates.base import exactly
 from lapwing.curator.ask import checker
 from lapwing.curator.ask.columns import totals_of
 from lapwing.curator.ask.marginal_noise import MARGINAL, MarginalNoise, Widths, name_of
@@ -124,6 +125,17 @@ class MarginalsQuestion(Question):
         """What happens, step by step."""
         what = ", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates)
         return f"{self.plan.explain()} → marginals by {'; by '.join(map(name_of, self.sets))} → {what}"
+
+    def shape(self) -> dict[str, Any]:
+        """The columns of each table, for those who show an answer."""
+        return {"marginals": [list(names) for names in self.sets]}
+
+    def saved_parts(self) -> dict[str, Any]:
+        """The tables, their weights where these are not 1, and whether numbers are whole."""
+        parts: dict[str, Any] = {"sets": [list(names) for names in self.sets]}
+        if set(self.weights) != {Fraction(1)}:
+            parts["weights"] = [exactly(weight) for weight in self.weights]
+        return {"marginals": parts | ({"integers": True} if self.integers else {})}
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of a quote or an answer must know beside the rest."""

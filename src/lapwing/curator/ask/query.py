@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, Alone
-from lapwing.curator.ask import checker, documents, writer
+from lapwing.curator.ask import checker, documents
 from lapwing.curator.ask.context import Context
 from lapwing.curator.ask.question import Post, Question, bounding_of
 from lapwing.curator.ask.quote import Quote, epsilon_within, quote
@@ -27,12 +27,12 @@ from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.nodes import Plan, check_depth
 from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.plan.statistics import Bounding
-from lapwing.curator.show import digits
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.weak_privacy import warn_if_large
 
 if TYPE_CHECKING:
+    from lapwing.curator.ask.marginals import MarginalsQuestion
     from lapwing.curator.show.answer import Answer
     from lapwing.curator.tables.table import PrivateTable
 
@@ -82,26 +82,8 @@ class Query(Question):
         """
         return replace(self, bounding=bounding_of(bounds))
 
-    def to_yaml(self) -> str:
-        """The question as YAML, to be kept and asked again: `Query.from_yaml(text, table)`.
-
-        >>> question = patients.agg(lw.count())
-        >>> lw.Query.from_yaml(question.to_yaml(), patients) == question
-        True
-        """
-        return f"# {digits.visible(self.explain())}\n{documents.write_yaml(writer.written(self))}"
-
-    def to_json(self) -> str:
-        """The question as JSON.
-
-        >>> question = patients.agg(lw.count())
-        >>> lw.Query.from_json(question.to_json(), patients) == question
-        True
-        """
-        return documents.write_json(writer.written(self))
-
     @staticmethod
-    def from_yaml(text: str, table: PrivateTable, tables: Any = ()) -> Query:
+    def from_yaml(text: str, table: PrivateTable, tables: Any = ()) -> Query | MarginalsQuestion:
         """The question that `to_yaml` saved.
 
         Args:
@@ -118,7 +100,7 @@ class Query(Question):
         return table.reread(documents.read_yaml(text), tables)
 
     @staticmethod
-    def from_json(text: str, table: PrivateTable, tables: Any = ()) -> Query:
+    def from_json(text: str, table: PrivateTable, tables: Any = ()) -> Query | MarginalsQuestion:
         """The question that `to_json` saved.
 
         Args:

@@ -11,6 +11,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, Bound, QueryFacts, TopK
+from lapwing.curator.ask import documents, writer
 from lapwing.curator.ask.context import Context
 from lapwing.curator.ask.pricing import Budget, ReleaseItem
 from lapwing.curator.plan.expressions import Column, Expression, Kind, columns_of
@@ -20,6 +21,7 @@ from lapwing.curator.plan.narrowing import narrowed
 from lapwing.curator.plan.nodes import Plan, is_each_row
 from lapwing.curator.plan.rollups import Nodes, Rollup, public_nodes
 from lapwing.curator.plan.statistics import Bounding, Statistic
+from lapwing.curator.show import digits
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,33 @@ class Question:
         )
         shared = QueryFacts(columns, squared, averaged - squared)
         return tuple(aggregate.bind(shared) for aggregate in self.aggregates)
+
+    @property
+    def asked(self) -> tuple[Aggregate, ...]:
+        """The aggregates as somebody wrote them: some are asked in other words."""
+        return self.aggregates
+
+    def saved_parts(self) -> dict[str, Any]:
+        """What a saved question must say beside rows, groups and aggregates."""
+        return {}
+
+    def to_yaml(self) -> str:
+        """The question as YAML, to be kept and asked again: `Query.from_yaml(text, table)`.
+
+        >>> question = patients.agg(lw.count())
+        >>> lw.Query.from_yaml(question.to_yaml(), patients) == question
+        True
+        """
+        return f"# {digits.visible(self.explain())}\n{documents.write_yaml(writer.written(self))}"
+
+    def to_json(self) -> str:
+        """The question as JSON.
+
+        >>> question = patients.agg(lw.count())
+        >>> lw.Query.from_json(question.to_json(), patients) == question
+        True
+        """
+        return documents.write_json(writer.written(self))
 
     @property
     def connection(self) -> Any:
@@ -129,6 +158,12 @@ class Question:
         values, others = self.contents
         read = [*others, *(value.expression for value in values), *(key.expression for key in self.grouping.keys)]
         return narrowed(self.plan, set().union(*map(columns_of, read)))
+
+    def shape(self) -> dict[str, Any]:
+        """What those who show an answer must know about its rows."""
+        if self.rollup is None:
+            return {}
+        return {"rollup": {"levels": list(self.rollup.levels), "keys": list(self.rollup.names)}}
 
     def output_columns(self) -> dict[str, Column]:
         """The columns of the answer, for HAVING and ORDER BY."""

@@ -126,11 +126,7 @@ def _provenance(query: Question, spend: Budget, engine: str, charge: int | None)
         "charge": charge,
         "counted": counted,
         "public": {plan.table: hashlib.sha256(repr(plan.rows).encode()).hexdigest() for plan in publics(query.plan)},
-        **(
-            {}
-            if query.rollup is None
-            else {"rollup": {"levels": list(query.rollup.levels), "keys": list(query.rollup.names)}}
-        ),
+        **query.shape(),
         "released_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     }
 

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates.base import exactly
+from lapwing.curator.aggregates.own_rows import Alone
 from lapwing.curator.plan.expressions import Column, Constant, Expression
 from lapwing.curator.plan.groups import Key, key_for
 from lapwing.curator.plan.nodes import (
@@ -48,13 +49,12 @@ Data = Any
 def written(query: Question) -> dict[str, Data]:
     """A question as data."""
     record: dict[str, Data] = {"lapwing_query": VERSION, "rows": _rows(query.plan)}
-    if query.top is None and query.grouping.keys:  # the top keys of a column are grouped by it anyway
+    if query.grouping.keys and not isinstance(query.asked[0], Alone):  # what makes its own rows groups them, too
         record["group_by"] = [_key(key, query.plan.by_name) for key in query.grouping.keys]
     if query.rollup is not None:
         record["rollup"] = _rollup(query.rollup)
-    record["ask"] = [
-        aggregate.saved(lambda value: expression(value, query.plan.by_name)) for aggregate in query.aggregates
-    ]
+    record |= query.saved_parts()
+    record["ask"] = [aggregate.saved(lambda value: expression(value, query.plan.by_name)) for aggregate in query.asked]
     bounding = query.bounding
     if bounding.max_rows_per_unit is not None:
         record["bounding"] = {"max_rows_per_unit": bounding.max_rows_per_unit}

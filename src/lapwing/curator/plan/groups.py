@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -9,13 +10,15 @@ from math import prod
 from typing import Any
 
 from lapwing.checks import Number
-from lapwing.curator.plan.expressions import Call, Column, Constant, Expression
+from lapwing.curator.plan.expressions import NULL, Call, Column, Constant, Expression
 from lapwing.curator.plan.language import call
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 EVERYTHING_ELSE = "everything else"
 LARGEST = 10_000_000
 """Public combinations of keys: each is a row of the answer, whether anybody has it or not."""
+MOST_EDGES, MOST_DATES = 9_000, 3_900
+"""Ends of bins of one column. Those of dates take five parts of an expression each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +96,50 @@ def key_for(
 def binned(name: str, expression: Expression, edges: Sequence[Number]) -> Key:
     """A key with one public value for each bin: edges[i] ≤ x < edges[i + 1], the last bin closed."""
     ends = [float(edge) for edge in edges]
+    if len(ends) > MOST_EDGES:
+        raise InvalidParameter("edges", len(ends), f"must be {MOST_EDGES:,} at most", "Take wider bins.")
     if any(not low < high for low, high in pairwise(ends)):
         raise InvalidParameter("edges", edges, "must still rise as doubles", "Write edges=[0, 10, 20].")
-    labels = tuple(f"{low:g} – {high:g}" for low, high in pairwise(ends))
+    labels = tuple(f"{low} – {high}" for low, high in pairwise(edge_texts(ends)))
     place = call("bin", expression, *(Constant(end, "number") for end in ends))
     return Key(name, place, tuple(range(len(labels))), labels=labels)
+
+
+def edge_texts(ends: Sequence[float]) -> list[str]:
+    """Ends of bins in six digits; in all digits where six would not tell them apart.
+
+    >>> edge_texts([0.0, 0.5, 100.0]), edge_texts([1000000.0, 1000001.0])
+    (['0', '0.5', '100'], ['1000000', '1000001'])
+    """
+    short = [f"{end:g}" for end in ends]
+    return short if len(set(short)) == len(short) else [f"{end!r}".removesuffix(".0") for end in ends]
+
+
+def dated(name: str, expression: Expression, edges: Sequence[dt.date], *, closed: bool = True) -> Key:
+    """The same of a column of dates or times; the last bin has its upper end if it is `closed`.
+
+    It is found by halving, with comparisons that are the same on every engine. A time is compared with midnight.
+    """
+    if expression.kind not in ("date", "timestamp"):
+        hint = f'If it holds dates, open the table with types={{"{expression}": "date"}}.'
+        raise UnsupportedQuery(str(expression), f"it is of kind {expression.kind}, not a date", hint)
+    if len(edges) > MOST_DATES:
+        raise InvalidParameter("edges", len(edges), f"must be {MOST_DATES:,} dates at most", "Take weeks or months.")
+    if expression.kind == "date":
+        ends = [Constant(edge, "date") for edge in edges]
+    else:
+        ends = [Constant(dt.datetime.combine(edge, dt.time()), "timestamp") for edge in edges]
+
+    def place(low: int, high: int) -> Expression:
+        if low == high:
+            return Constant(low, "integer")
+        middle = (low + high + 1) // 2
+        return call("case", call("<", expression, ends[middle]), place(low, middle - 1), place(middle, high))
+
+    before_end = call("<=" if closed else "<", expression, ends[-1])
+    inside = call("and", call(">=", expression, ends[0]), before_end)
+    labels = tuple(f"{low} – {high}" for low, high in pairwise(edges))
+    return Key(name, call("case", inside, place(0, len(ends) - 2), NULL), tuple(range(len(labels))), labels=labels)
 
 
 def _public_values(expression: Expression) -> tuple[Any, ...] | None:

@@ -13,7 +13,7 @@ from lapwing import checks
 from lapwing.calls import Helpful, helpful
 from lapwing.checks import Number
 from lapwing.curator.plan.expressions import NUMERIC, Column
-from lapwing.curator.plan.groups import Key, binned, key_for
+from lapwing.curator.plan.groups import MOST_DATES, Key, binned, dated, edge_texts, key_for
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 MOST_RUNGS = 1_000_000
@@ -70,18 +70,22 @@ class Ladder(metaclass=Helpful):
             if column.kind not in NUMERIC:
                 raise UnsupportedQuery(self.column, f"it is of kind {column.kind}", "Take a column of numbers.")
             return binned(self.names[-1], column, self.edges)
-        if column.kind != "date":
-            hint = f'Write select({self.column}="CAST({self.column} AS DATE)") first.'
-            raise UnsupportedQuery(self.column, f"it is of kind {column.kind}, not a date", hint)
-        return key_for(self.names[-1], column, values=self.values)
+        if column.kind == "date":
+            return key_for(self.names[-1], column, values=self.values)
+        if len(self.values) >= MOST_DATES:
+            why = f"it is of kind {column.kind}, which can have {MOST_DATES - 1:,} days at most"
+            raise UnsupportedQuery(self.column, why, "Take fewer years, or a column of dates.")
+        return dated(self.names[-1], column, [*self.values, self.values[-1] + dt.timedelta(days=1)], closed=False)
 
 
 @helpful
-def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "quarter", "month", "day")) -> Ladder:
-    """Levels of a column of dates: years, quarters, months, days.
+def dates(
+    column: str, start: Any, end: Any, *, by: str | Sequence[str] = ("year", "quarter", "month", "day")
+) -> Ladder:
+    """Levels of a column of dates or times: years, quarters, months, days.
 
     Args:
-        column: A column of dates.
+        column: A column of dates or times.
         start: The first day, "2025-01-01" or a date. It is public.
         end: The last day, included. It is public.
         by: The levels from the top: "year", "quarter", "month", "week", "day". The last one must be "day".
@@ -95,13 +99,12 @@ def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "qu
     >>> dates("flown", "2013-01-01", "2013-12-31", by=("month", "day")).paths[0]
     ('2013-01', '2013-01-01')
     """
-    first, last = _day(start=start), _day(end=end)
+    first, last = day_of(start=start), day_of(end=end)
     days = (last - first).days + 1
     if not 1 <= days <= MOST_RUNGS:
-        raise InvalidParameter(
-            "end", end, "must not be before the start", 'Write dates("day", "2025-01-01", "2025-12-31").'
-        )
-    names = tuple(checks.one_of(tuple(_DATES), by=name) for name in by)
+        why = "must not be before the start" if days < 1 else f"is more than {MOST_RUNGS:,} days after the start"
+        raise InvalidParameter("end", end, why, 'Write dates("day", "2025-01-01", "2025-12-31").')
+    names = tuple(checks.one_of(tuple(_DATES), by=name) for name in ([by] if isinstance(by, str) else by))
     if not names or names[-1] != "day" or len(set(names)) < len(names):
         raise InvalidParameter("by", by, "must be different levels that end in day", 'Write by=("month", "day").')
     values = tuple(first + dt.timedelta(days=n) for n in range(days))
@@ -144,10 +147,10 @@ def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
     count, widths = len(ends) - 1, [1]
     while widths[0] * wide < count:
         widths.insert(0, widths[0] * wide)
-    floats = [float(end) for end in ends]
+    texts = edge_texts([float(end) for end in ends])
 
     def label(start: int, width: int) -> str:
-        return f"{floats[start]:g} – {floats[min(start + width, count)]:g}"
+        return f"{texts[start]} – {texts[min(start + width, count)]}"
 
     paths = tuple(tuple(label(i // width * width, width) for width in widths) for i in range(count))
     names = (*(f"{column} by {width:,}" for width in widths[:-1]), column)
@@ -163,11 +166,20 @@ def _listed(edges: Any) -> list[Any]:
     return values
 
 
-def _day(**named: object) -> dt.date:
+def day_of(**named: object) -> dt.date:
+    """A date that somebody wrote."""
     [(name, value)] = named.items()
+    day = as_day(value)
+    if day is None:
+        raise InvalidParameter(name, value, "is not a date", f'Write {name}="2025-01-31".')
+    return day
+
+
+def as_day(value: object) -> dt.date | None:
+    """A date from a date, from its text, or from a time at midnight, as frames have it; otherwise None."""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             return dt.date.fromisoformat(value)
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return value
-    raise InvalidParameter(name, value, "is not a date", f'Write {name}="2025-01-31".')
+    if isinstance(value, dt.datetime):
+        return value.date() if value.time() == dt.time() and value.tzinfo is None else None
+    return value if isinstance(value, dt.date) else None

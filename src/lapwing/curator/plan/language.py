@@ -230,8 +230,8 @@ def _bin(operator: str, value: Expression, *edges: Expression) -> Expression:
     if value.kind not in NUMERIC:
         hint = f"If it holds numbers, open the table with types={{'{value}': 'number'}}."
         if value.kind in ("date", "timestamp"):
-            hint = "Roll it up with lw.dates(…), or compute a number of days."
-        raise _misfit("bins", (value,), f"a {value.kind} has no bins", hint)
+            hint = 'Write its edges as dates: edges=["2025-01-01", "2025-02-01", …].'
+        raise _misfit("bins", (value,), f"a {value.kind} has no bins of numbers", hint)
     ends = [edge.value for edge in edges if isinstance(edge, Constant) and edge.kind == "number"]
     if len(ends) < len(edges) or any(not low < high for low, high in pairwise(ends)):
         raise _misfit(operator, edges, "the edges must be numbers that rise", "Write 0.0, 10.0, 20.0.")

@@ -274,9 +274,13 @@ class Answer:
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
         """Draw the values with error bars; levels that add up (`release_hierarchy`, GROUP BY ROLLUP) as a treemap.
 
+        Of levels that add up (`release_hierarchy`, GROUP BY ROLLUP) it shows the first count or sum: bars of each level
+        along an axis where the levels are dates or bins, otherwise a treemap, or a list if areas would be too small. Of
+        `marginals` it shows every table.
+
         Args:
             path: The file to draw into. None means that the figure is only returned.
-            column: The column to draw. None means every column of values; in a treemap, the first count or sum.
+            column: The column to draw. None means every column of values; of levels, the first count or sum.
 
         Returns:
             The figure.
@@ -285,10 +289,11 @@ class Answer:
         >>> answer = patients.group_by("region").agg(lw.count()).release(epsilon=1)
         >>> figure = answer.plot(tempfile.mkdtemp() + "/regions.png")
         """
-        from lapwing.curator.show import plot, treemap, trees
+        from lapwing.curator.show import cross_tables, plot, tree_plot, trees
 
-        draw = treemap.draw if trees.is_tree(self) else plot.draw
-        return draw(self, path, column)
+        if cross_tables.is_marginals(self):
+            return cross_tables.draw(self, path, column)
+        return tree_plot.draw(self, path, column) if trees.is_tree(self) else plot.draw(self, path, column)
 
     def tree(self, column: str | None = None, *, most: int = 200) -> str:
         """An answer of levels as a tree, each node below its parent. Print it: `print(answer.tree())`.

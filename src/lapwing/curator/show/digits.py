@@ -48,6 +48,12 @@ def shown(column: Column) -> list[ShownValue]:
     return [_shown(value, span, wide, whole) for value, span, wide in rows]
 
 
+def half_widths(column: Column) -> list[str]:
+    """The noise of every value as "± 12", to the farther end where it is lopsided; nothing where none is known."""
+    spans: Spans = column.noise or (None,) * len(column.values)
+    return [_half(value, span, column.type == "integer") for value, span in zip(column.values, spans, strict=True)]
+
+
 def key(value: Any) -> str:
     """A key as one word: NULL without quotes, text in quotes where it could be mistaken for something else."""
     if value is None:
@@ -74,6 +80,16 @@ def number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
         place = 0
     text = _fixed(_cut(exact, place, rounding), place)
     return text.rstrip("0").rstrip(".") if "." in text and "E" not in text else text
+
+
+def within(value: float, noise: Span) -> str:
+    """A number to two digits of its noise.
+
+    >>> within(-0.860625, (-5.0, 0.0)), within(3276.49, (0.0, 4750.0)), within(0.0, (0.0, 0.0))
+    ('−0.9', '3,300', '0')
+    """
+    place = _place(value, noise, whole=False)
+    return number(value) if place is None else _fixed(_cut(_written(value), place, ROUND_HALF_EVEN), place)
 
 
 def percent(confidence: float) -> str:
@@ -105,6 +121,13 @@ def _place(value: float, noise: Span | None, whole: bool) -> int | None:
         return None
     place = half.adjusted() - 1
     return max(place, 0) if whole else place
+
+
+def _half(value: Any, noise: Span | None, whole: bool) -> str:
+    place = None if value is None else _place(value, noise, whole)
+    if noise is None or place is None:
+        return ""
+    return _around(_cut(_written(value), place, ROUND_HALF_EVEN), noise, place)
 
 
 def _is_even(value: float, span: Span) -> bool:

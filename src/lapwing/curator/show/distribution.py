@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lapwing import charts, checks
 from lapwing.checks import Number
+from lapwing.curator.plan.ladders import day_of
 from lapwing.curator.show import digits, words
 from lapwing.curator.show.answer import Answer, Span
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COUNT, BELOW, SHARE = "count", "count_below", "share_below"
 """Columns of the answer: the rows of each bin, and all below its upper edge."""
+_DOTS = 40
+"""Edges that are drawn as points on the curve, between which nothing is known."""
 Width = Callable[[int, int], float]
 """How far the count of so many neighbouring bins, from one to another, may be off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number read from a released distribution, and where the exact one lies."""
+V = TypeVar("V", float, dt.date)
 
-    value: float
-    low: float
-    high: float
+
+@dataclass(frozen=True, slots=True)
+class Quantity(Generic[V]):
+    """A number or a date read from a released distribution, and where the exact one lies."""
+
+    value: V
+    low: V
+    high: V
     confidence: float
 
     def __str__(self) -> str:
-        ends = f"{digits.number(self.low)} to {digits.number(self.high)}"
-        return f"{digits.number(self.value)} ({digits.percent(self.confidence)} interval {ends})"
+        if isinstance(self.value, dt.date):
+            value, low, high = (str(part) for part in (self.value, self.low, self.high))
+        else:
+            value = digits.within(self.value, (self.low, self.high))
+            low, high = digits.number(self.low), digits.number(self.high)
+        return f"{value} ({digits.percent(self.confidence)} interval {low} to {high})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,11 +68,12 @@ class Distribution(Answer):
     (True, True)
     """
 
-    edges: tuple[float, ...] = ()
+    edges: tuple[Any, ...] = ()
+    """The ends of the bins: numbers, or dates."""
     width: Width | None = field(default=None, compare=False)
 
     @staticmethod
-    def of(answer: Answer, edges: tuple[float, ...], width: Width) -> Distribution:
+    def of(answer: Answer, edges: tuple[Any, ...], width: Width) -> Distribution:
         """The distribution that an answer holds.
 
         Args:
@@ -74,8 +87,8 @@ class Distribution(Answer):
         parts = {part.name: getattr(answer, part.name) for part in fields(Answer)}
         return Distribution(**parts, edges=edges, width=width)
 
-    def quantile(self, q: Number) -> Quantity:
-        """A value with about the share `q` of the values below it.
+    def quantile(self, q: Number) -> Quantity[Any]:
+        """A value with about the share `q` of the values below it: a number, or a date. Its interval is made of edges.
 
         Args:
             q: The share, between 0 and 1.
@@ -88,13 +101,13 @@ class Distribution(Answer):
         place = next(i for i in range(1, len(shares)) if shares[i] >= share)
         rise = shares[place] - shares[place - 1]
         part = (share - shares[place - 1]) / rise if rise > 0 else 0.0
-        value = self.edges[place - 1] + part * (self.edges[place] - self.edges[place - 1])
+        value = _between(self.edges[place - 1], self.edges[place], part)
         below = [self.edges[i + 1] for i, (_, high) in enumerate(spans) if high < share]
         above = [self.edges[i + 1] for i, (low, _) in enumerate(spans) if low >= share]
         low, high = max(below, default=self.edges[0]), min(above, default=self.edges[-1])
         return Quantity(min(max(value, low), high), low, high, self.confidence)
 
-    def between(self, low: Number, high: Number) -> Quantity:
+    def between(self, low: Number | str | dt.date, high: Number | str | dt.date) -> Quantity[float]:
         """The number of rows from one edge up to another.
 
         Args:
@@ -109,13 +122,14 @@ class Distribution(Answer):
         """
         first, last = self._place("low", low), self._place("high", high)
         if not first < last:
-            raise InvalidParameter("high", high, "must lie above the other edge", "Write between(18, 65).")
+            hint = f"Write between({_written(self.edges[0])}, {_written(self.edges[-1])})."
+            raise InvalidParameter("high", high, "must lie above the other edge", hint)
         assert self.width is not None
         near = math.fsum(self.table[COUNT][first:last])
         width = self.width(first, last)
         return Quantity(max(near, 0.0), max(near - width, 0.0), max(near + width, 0.0), self.confidence)
 
-    def below(self, edge: Number) -> Quantity:
+    def below(self, edge: Number | str | dt.date) -> Quantity[float]:
         """The share of the values below an edge.
 
         Args:
@@ -130,12 +144,13 @@ class Distribution(Answer):
         low, high = self._bands()[place - 1]
         return Quantity(self.table[SHARE][place - 1], low, high, self.confidence)
 
-    def _place(self, name: str, value: Number) -> int:
-        wanted = float(checks.exact(**{name: value}))
+    def _place(self, name: str, value: Number | str | dt.date) -> int:
+        dates = isinstance(self.edges[0], dt.date)
+        wanted: Any = day_of(**{name: value}) if dates else float(checks.exact(**{name: value}))
         if wanted not in self.edges:
             near = min(self.edges, key=lambda edge: abs(edge - wanted))
             why = "is not an edge, and the distribution between edges is not known"
-            raise InvalidParameter(name, value, why, f"The nearest edge is {near:g}.")
+            raise InvalidParameter(name, value, why, f"The nearest edge is {_written(near)}.")
         return self.edges.index(wanted)
 
     def _bands(self) -> list[Span]:
@@ -156,17 +171,41 @@ class Distribution(Answer):
         if column not in (None, SHARE):
             return Answer.plot(self, path, column)
         figure, [axes] = charts.figure(size=(7.5, 3.8), interactive=path is None)
-        spans = self._bands()
+        spans, edges = self._bands(), list(self.edges)
         lows, highs = [0.0, *(low for low, _ in spans)], [0.0, *(high for _, high in spans)]
-        axes.fill_between(self.edges, lows, highs, color=charts.NOISE, alpha=0.35, lw=0)
-        axes.plot(self.edges, [0.0, *self.table[SHARE]], color=charts.PRIVATE, lw=1.6)
-        charts.numbers(axes, y="percent")
+        axes.fill_between(edges, lows, highs, color=charts.NOISE, alpha=0.35, lw=0)
+        dots = "o" if len(edges) <= _DOTS else ""
+        axes.plot(edges, [0.0, *self.table[SHARE]], color=charts.PRIVATE, lw=1.6, marker=dots, ms=3.5)
+        median = self._median(axes)
+        if isinstance(edges[0], dt.date):
+            charts.dates(axes.xaxis)
+            charts.written_ticks(axes.yaxis, charts.percent)
+        else:
+            charts.numbers(axes, y="percent")
         axes.set_ylim(0, 1)
-        axes.set_xlim(self.edges[0], self.edges[-1])
+        axes.set_xlim(edges[0], edges[-1])
         key = charts.cut(digits.visible(self.columns[0].name))
         charts.name_axes(axes, f"How {key} is distributed", key, "share of the rows below")
         band = f"orange: {digits.percent(self.confidence)} band, for all edges at once"
-        charts.caption(figure, f"{words.cost(self.loss)} · {band}")
+        charts.caption(figure, f"{words.cost(self.loss)} · {band} · black: {median}")
         if path is not None:
             charts.save(figure, path, dpi=200)
         return figure
+
+    def _median(self, axes: Axes) -> str:
+        """Where half of the values lie below, with its interval, and the same in words."""
+        median = self.quantile(0.5)
+        axes.hlines(0.5, median.low, median.high, color=charts.INK, lw=1.2)
+        axes.plot([median.value], [0.5], "o", color=charts.INK, ms=5, zorder=3)
+        return f"median {median}"
+
+
+def _between(low: Any, high: Any, part: float) -> Any:
+    """So far on the way from one edge to the next; a date is a whole one."""
+    if isinstance(low, dt.date):
+        return low + dt.timedelta(days=math.floor(part * (high - low).days))
+    return low + part * (high - low)
+
+
+def _written(edge: Any) -> str:
+    return f'"{edge}"' if isinstance(edge, dt.date) else f"{edge:g}"

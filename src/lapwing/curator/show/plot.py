@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,28 @@ def _along(answer: Answer, key: Column, panels: Sequence[Column], interactive: b
     return figure
 
 
+def listed(answer: Answer, column: Column, names: Sequence[str], heading: str, *, interactive: bool) -> Figure:
+    """One panel with a line for each row, under names of their own; spaces before a name stay."""
+    count = min(len(names), LONGEST)
+    size = (3.2 + _PANEL, 0.9 + 0.3 * max(count, 2))
+    figure, [axes] = charts.figure(size=size, values="x", interactive=interactive)
+    charts.even_ticks(axes.xaxis, _TICKS)
+    lines(axes, column, count)
+    charts.rows(axes, [charts.cut(name, 48) for name in names[:count]])
+    axes.tick_params(axis="y", pad=6.0 * max(map(len, names[:count])))
+    for label in axes.get_yticklabels():
+        label.set_horizontalalignment("left")
+    charts.title(axes, heading)
+    _caption(figure, answer, [column], len(names), count)
+    return figure
+
+
+def taken(column: Column, rows: Sequence[int]) -> Column:
+    """These rows of a column."""
+    spans = [None if part is None else tuple(part[row] for row in rows) for part in (column.noise, column.interval)]
+    return replace(column, values=tuple(column.values[row] for row in rows), noise=spans[0], interval=spans[1])
+
+
 def _list(answer: Answer, keys: Sequence[Column], panels: Sequence[Column], interactive: bool) -> Figure:
     """Panels beside one another, at most three, a line for each row."""
     count = min(len(answer.table), LONGEST)
@@ -86,7 +109,7 @@ def _list(answer: Answer, keys: Sequence[Column], panels: Sequence[Column], inte
     title = charts.cut(" · ".join(digits.visible(k.name) for k in keys))
     for axes, column in zip(grid, panels, strict=False):
         charts.even_ticks(axes.xaxis, _TICKS)
-        _lines(axes, column, count)
+        lines(axes, column, count)
         _title(axes, column)
         charts.rows(axes, names)
     for axes in grid[len(panels) :]:
@@ -97,7 +120,8 @@ def _list(answer: Answer, keys: Sequence[Column], panels: Sequence[Column], inte
     return figure
 
 
-def _lines(axes: Axes, column: Column, count: int) -> None:
+def lines(axes: Axes, column: Column, count: int) -> None:
+    """A bar or a dot for each row with what the noise may have done, and its value beside it."""
     shown = digits.shown(column)
     total = column.adds_up
     for place, (value, noise, interval) in enumerate(_rows(column, count)):
@@ -147,7 +171,7 @@ def _gap(keys: Sequence[Any]) -> Any:
 
 
 def _title(axes: Axes, column: Column) -> None:
-    charts.title(axes, charts.cut(digits.visible(column.name)) + (f" {words.CLIPPED}" if column.clipped else ""))
+    charts.title(axes, charts.cut(digits.visible(column.name)) + words.mark(column))
 
 
 def _caption(figure: Figure, answer: Answer, panels: Sequence[Column], rows: int, shown: int | None = None) -> None:

@@ -64,6 +64,12 @@ def keys_of(answer: Answer) -> list[Column]:
     return [answer.table.column(name) for name in answer.provenance["rollup"]["keys"]]
 
 
+def in_all(answer: Answer, column: Column) -> str:
+    """How much it is in all, for a title: where the answer has such a row, and its values are parts of a whole."""
+    roots = roots_of(answer)
+    return f": {digits.shown(column)[roots[0].row].value} in all" if column.adds_up and len(roots) == 1 else ""
+
+
 def text(answer: Answer, column: str | None = None, most: int = 200) -> str:
     """Every node on a line of its own below its parent, with its values and what the noise may have done."""
     columns = [c for c in answer.columns if not c.is_key] if column is None else [answer.table.column(column)]
@@ -81,7 +87,7 @@ def text(answer: Answer, column: str | None = None, most: int = 200) -> str:
     walk(roots, "", top=True)
     shown = lines[:most]
     width = max([len(name) for name, _ in shown], default=0)
-    wide = [max((len(texts[row]) for _, row in shown), default=0) for texts in cells]
+    wide = [max([len(c.name), *(len(texts[row]) for _, row in shown)]) for c, texts in zip(columns, cells, strict=True)]
     heads = [" " * width, *(c.name.rjust(size) for c, size in zip(columns, wide, strict=True))]
     rows = ["  ".join(heads).rstrip()]
     for name, row in shown:

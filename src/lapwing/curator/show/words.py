@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import BY_KIND
@@ -54,6 +55,21 @@ def meaning(column: Column, unit: str) -> str:
     says = column.kind if aggregate is None else aggregate.says.format(unit=unit)
     says = "names the group" if column.is_key else says
     return "; ".join(part for part in (says, note(column)) if part)
+
+
+def together(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> together(["year", "month", "day"])
+    'year, month and day'
+    """
+    *first, last = [visible(name) for name in names]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def mark(column: Column) -> str:
+    """What stands after the name of a column that bounds may bias."""
+    return f" {CLIPPED}" if column.clipped else ""
 
 
 def note(column: Column) -> str:

@@ -188,7 +188,8 @@ class Groups:
             raise UnsupportedQuery(f"GROUP BY {shown(node)}", why, "Group by columns, and write HAVING.")
         if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets | exp.Tuple):
             why = "it asks several questions at once"
-            raise UnsupportedQuery(shown(node), why, "Write GROUP BY ROLLUP (a, b), whose levels add up.")
+            hint = "Write GROUP BY ROLLUP (a, b), whose levels add up, or table.marginals([['a'], ['b']]) in Python."
+            raise UnsupportedQuery(shown(node), why, hint)
         key = self.scope.translate(node)
         if key.kind is None:
             raise UnsupportedQuery("GROUP BY NULL", "NULL has no kind", "Group by a column.")

@@ -415,7 +415,7 @@ class PrivateTable(OpenedTable):
         """
         return _question(self, sql, options)
 
-    def reread(self, data: Any, tables: Any = ()) -> Query:
+    def reread(self, data: Any, tables: Any = ()) -> Query | MarginalsQuestion:
         """The question that plain data stands for, as `Query.from_yaml` reads it.
 
         Args:
@@ -430,7 +430,7 @@ class PrivateTable(OpenedTable):
         >>> patients.reread(json.loads(question.to_json())) == question
         True
         """
-        return reader.read(data, self, tables)
+        return reader.read_any(data, self, tables)
 
     @helpful
     def sql(self, sql: str, *, epsilon: Number | None = None, **options: Any) -> Answer:

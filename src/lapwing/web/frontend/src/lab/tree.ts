@@ -35,25 +35,48 @@ function nodesOf(series: Series, exact: Series | null): Node[] {
 export function treemap(series: Series, exact: Series | null, title: string): SVGTemplateResult {
   const height = narrow() ? 460 : 420;
   const room: Box = { x: 0, y: 0, width: wide(), height };
-  return svg`<svg class="tree" viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
+  const nodes = nodesOf(series, exact);
+  const cells = placed(nodes, room);
+  const unnamed = all(nodes).length - cells.reduce((sum, cell) => sum + named(cell), 0);
+  return svg`<svg class="tree" viewBox="0 0 ${wide()} ${height + 22}" role="img" aria-label=${title}>
     <defs><pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0,0v6"></path></pattern></defs>
-    ${drawn(nodesOf(series, exact), room, 1)}</svg>`;
+    ${cells.map((cell) => drawn(cell, 1))}
+    ${unnamed ? svg`<text x="4" y=${height + 16}>${unnamed} ${unnamed === 1 ? "group has" : "groups have"} no room for a name. The table below lists all of them.</text>` : nothing}</svg>`;
 }
 
 const size = ({ value }: Node): number => Math.max(0, value.value ?? 0);
+const all = (nodes: readonly Node[]): Node[] => nodes.flatMap((node) => [node, ...all(node.children)]);
+const fits = ({ width, height }: Box): boolean => Math.floor((width - 10) / 7) >= 3 && height >= 16;
 
-function drawn(nodes: readonly Node[], room: Box, depth: number): SVGTemplateResult[] {
+/** A node in its place, with what it is divided into, as far as that can be read. */
+interface Cell {
+  node: Node;
+  box: Box;
+  parts: Cell[];
+}
+
+const named = ({ box, parts }: Cell): number => Number(fits(box)) + parts.reduce((sum, part) => sum + named(part), 0);
+const readable = ({ box, parts }: Cell): number =>
+  parts.length ? parts.reduce((sum, part) => sum + readable(part), 0) : fits(box) ? box.width * box.height : 0;
+
+function placed(nodes: readonly Node[], room: Box): Cell[] {
   const boxes = squarified(nodes.map(size), room);
   return nodes.flatMap((node, place) => {
     const box = inside(boxes[place]!, GAP / 2, 0);
     if (box.width < 2 || box.height < 2) return [];
-    const leaf = !node.children.some((child) => size(child) > 0);
-    const head = leaf || box.height < 2 * HEAD ? 0 : HEAD;
-    return [
-      svg`<g>${frame(node, box, leaf, depth)}${leaf || head ? words(node, box, leaf) : nothing}
-        ${leaf ? nothing : drawn(node.children, inside(box, GAP, head), depth + 1)}</g>`,
-    ];
+    const parts = placed(node.children, inside(box, GAP, box.height < 2 * HEAD ? 0 : HEAD));
+    const read = parts.reduce((sum, part) => sum + readable(part), 0);
+    return [{ node, box, parts: read > 0.4 * box.width * box.height ? parts : [] }]; // boxes without names say nothing
   });
+}
+
+function drawn({ node, box, parts }: Cell, depth: number): SVGTemplateResult {
+  const leaf = !parts.length;
+  const head = leaf || box.height >= 2 * HEAD;
+  const { value, low, high, label } = node.value;
+  const span = low === null || high === null ? "" : ` (${said(low, 9)} to ${said(high, 9)})`;
+  return svg`<g><title>${label}: ${said(value ?? 0, 9)}${span}</title>${frame(node, box, leaf, depth)}${head ? words(node, box, leaf) : nothing}
+    ${parts.map((part) => drawn(part, depth + 1))}</g>`;
 }
 
 function frame(node: Node, box: Box, leaf: boolean, depth: number): SVGTemplateResult {
@@ -68,7 +91,7 @@ function words(node: Node, box: Box, leaf: boolean): SVGTemplateResult | typeof 
   const letters = Math.floor((box.width - 10) / 7);
   const number = said(node.value.value ?? 0, 9);
   const room = leaf ? letters : letters - number.length - 1;
-  if (room < 3 || box.height < 16) return nothing;
+  if (room < 2 || !fits(box)) return nothing;
   const name = node.name.length > room ? `${node.name.slice(0, room - 1)}…` : node.name;
   const { low, high } = node.value;
   const off = low === null || high === null ? "" : `± ${said((high - low) / 2)}`;
