@@ -8,6 +8,7 @@ import enum
 import functools
 import inspect
 import itertools
+import re
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -97,8 +98,8 @@ def documented(room: str) -> Iterator[tuple[str, Any, list[str], str]]:
             parameters = _parameters(value)
             yield name, value, parameters, value.__doc__ or ""
             continue
-        if not issubclass(value, enum.Enum | Exception) and not getattr(value, "_is_protocol", False):
-            parameters = _parameters(value)
+        if not issubclass(value, enum.Enum) and not getattr(value, "_is_protocol", False):
+            parameters = _kept(value) if issubclass(value, Exception) else _parameters(value)
             bases = [base.__doc__ or "" for base in value.__mro__[1:-1]]
             yield name, value, parameters, completed(value.__doc__ or "", bases, parameters)
         for title, member in vars(value).items():
@@ -118,6 +119,15 @@ def _parameters(value: Any) -> list[str]:
     return [name for name in signature.parameters if not name.startswith("_")]
 
 
+def _kept(error: type[Exception]) -> list[str]:
+    """What an error carries: the attributes that its own `__init__` sets. Nobody but the library makes one."""
+    if "__init__" not in vars(error):
+        return []
+    tree = ast.parse(textwrap.dedent(inspect.getsource(error.__init__)))
+    places = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    return [place.attr for place in places]
+
+
 def undescribed(room: str) -> list[str]:
     """What the docstrings of a package leave out, and what they describe that is not there."""
     left: list[str] = []
@@ -125,7 +135,8 @@ def undescribed(room: str) -> list[str]:
         known, sections = described(text), sections_of(text)
         if inspect.isclass(value):
             known |= {each: [] for each in _fields_with_words(value)}
-        left += [f"{name}: Args: {each}" for each in parameters if each not in known]
+        title = "Attributes" if inspect.isclass(value) and issubclass(value, Exception) else "Args"
+        left += [f"{name}: {title}: {each}" for each in parameters if each not in known]
         if inspect.isclass(value):
             continue
         left += [f"{name}: {each} is described, and is no parameter" for each in known if each not in parameters]
@@ -164,6 +175,18 @@ def _raised(function: Any) -> set[str]:
 def test_every_parameter_result_and_error_is_described() -> None:
     left = {room: names for room in documentation.ROOMS if (names := undescribed(room))}
     assert not left, f"Write Args, Returns and Raises into the docstrings of these: {left}"
+
+
+def test_every_error_says_when_it_is_raised() -> None:
+    room = import_module("lapwing.errors")
+    kinds = {name: value for name, value in vars(room).items() if inspect.isclass(value)}
+    assert sorted(kinds) == room.__all__
+    silent = []
+    for name, kind in kinds.items():
+        verb = "Issued" if issubclass(kind, Warning) else "Raised"
+        silent += [] if re.search(rf"^{verb} ", inspect.getdoc(kind) or "", re.MULTILINE) else [name]
+    assert not silent, f"Say when they are raised (a warning: issued): {silent}"
+    assert _kept(kinds["BudgetExceeded"]) == ["requested", "remaining"]
 
 
 def test_inherited_parameters_stand_where_a_reader_expects_them() -> None:
