@@ -1,6 +1,6 @@
-"""Attacks that work, and what they do to the older methods and to differential privacy.
+"""Attacks that break older methods of protection, and fail against differential privacy.
 
-Every attack is a function that anybody can call on answers or tables of their own, and a demonstration in `ATTACKS`
+Every attack is a function that you can call on answers or tables of your own. It is also a demonstration in `ATTACKS`
 that runs it against the method it breaks and against the private answer to the same question.
 
 >>> from lapwing.adversary.attacks import attack, differencing
@@ -57,7 +57,7 @@ _REPORTS = (REPEATED_REPORTS, RENEWAL, CORRELATION, POISONING)
 ATTACKS: Mapping[str, Attack] = MappingProxyType(
     {attack.name: attack for attack in (*_TABLES, *_QUERIES, *_NOISE, *_MODELS, *_REPORTS)}
 )
-"""All of them, by name."""
+"""All demonstrations by name, as `lapwing attack list` shows them."""
 
 __all__ = [
     "ATTACKS",
@@ -110,7 +110,21 @@ __all__ = [
 
 
 def attack(name: str) -> Attack:
-    """One attack by its name; another name is told from those there are."""
+    """Find a demonstration by its name.
+
+    Args:
+        name: A name from `ATTACKS`, such as `"differencing"`.
+
+    Returns:
+        The attack, ready to be run.
+
+    Raises:
+        InvalidParameter: If no attack has this name; the message lists all names.
+
+    >>> from lapwing.adversary.attacks import attack
+    >>> print(attack("tracker").title)
+    Trackers: a small group from questions about large ones
+    """
     return ATTACKS[checks.one_of(tuple(ATTACKS), name=name)]
 
 
