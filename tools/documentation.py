@@ -31,7 +31,7 @@ SITE = ROOT / "src" / "lapwing" / "web" / "documentation" / "site"
 """Where the school looks for it."""
 ROOMS = (
     *("curator", "privacy", "errors", "mechanisms", "models", "crowd", "collect", "pair"),
-    *("adversary", "anonymity", "noise", "datasets", "experiments"),
+    *("adversary", "adversary.attacks", "anonymity", "noise", "datasets", "experiments"),
 )
 """Packages whose public names the reference explains, most used first."""
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)|!\[([^\]]*)\]\(([^)\s]+)\)")

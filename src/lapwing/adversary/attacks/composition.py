@@ -35,7 +35,7 @@ def composition(
     Source: Ganta, Kasiviswanathan and Smith 2008, Composition attacks and auxiliary information in data privacy.
 
     Args:
-        tables: The published tables, each a dictionary of columns or a frame of pandas or Polars.
+        tables: The published tables, each as columns by name, rows as dicts, or a data frame.
         quasi_identifiers: The columns that the attacker may know of a person. All tables have them.
         sensitive: The column that the attacker wants to know. All tables have it.
         targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`.

@@ -23,8 +23,8 @@ def homogeneity(
     Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007, l-diversity, section 1.1.
 
     Args:
-        table: The published table: a dictionary of columns, or a frame of pandas or Polars. Values may be coarse, as
-            "40-50" or "0213*".
+        table: The published table: columns by name, rows as dicts, or a data frame. Values may be coarse, as "40-50"
+            or "0213*".
         quasi_identifiers: The columns that the attacker may know of a person.
         sensitive: The column that the attacker wants to know.
         targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`. None means everybody: one

@@ -37,8 +37,8 @@ def similarity(
     Source: Li, Li and Venkatasubramanian 2007, t-closeness, section 3.1.
 
     Args:
-        table: The published table: a dictionary of columns, or a frame of pandas or Polars. Values may be coarse, as
-            "40-50" or "0213*".
+        table: The published table: columns by name, rows as dicts, or a data frame. Values may be coarse, as "40-50"
+            or "0213*".
         quasi_identifiers: The columns that the attacker may know of a person.
         sensitive: The column that the attacker wants to know.
         targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`. None means everybody: one
