@@ -57,6 +57,7 @@ class LapwingError(Exception):
 
     Raised only as one of its subclasses.
 
+    >>> from lapwing.errors import LapwingError
     >>> from lapwing.mechanisms import Laplace
     >>> try:
     ...     Laplace(epsilon=-1, sensitivity=1)

@@ -9,6 +9,7 @@ import functools
 import inspect
 import itertools
 import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -147,6 +148,9 @@ def undescribed(room: str) -> list[str]:
             and not {"Returns", "Yields"} & set(sections)
         ):
             left.append(f"{name}: Returns")
+        left += [
+            f"{name}: Returns: indent the line {line!r}" for line in sections.get("Returns", [])[1:] if line[:1] > " "
+        ]
         told = entries(sections.get("Raises", []))
         left += [f"{name}: Raises: {error}" for error in sorted(_raised(value)) if error not in told]
     return left
@@ -187,6 +191,13 @@ def test_every_error_says_when_it_is_raised() -> None:
         silent += [] if re.search(rf"^{verb} ", inspect.getdoc(kind) or "", re.MULTILINE) else [name]
     assert not silent, f"Say when they are raised (a warning: issued): {silent}"
     assert _kept(kinds["BudgetExceeded"]) == ["requested", "remaining"]
+
+
+def test_no_module_takes_the_page_of_a_public_name() -> None:
+    rooms = [import_module(f"lapwing.{room}") for room in documentation.ROOMS]
+    paths = [f"{value.__module__}.{value.__qualname__}" for room in rooms for _, value in public(room)]  # type: ignore[attr-defined]
+    hidden = [path for path in paths if path in sys.modules]
+    assert not hidden, f"The reference would show the modules of these names: {hidden}"
 
 
 def test_inherited_parameters_stand_where_a_reader_expects_them() -> None:

@@ -56,6 +56,7 @@ def correlated(
         InvalidParameter: If there is no stream, or the lists of answers differ in length.
 
     >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.adversary.attacks.correlation import CHROME, streams_of
     >>> streams = streams_of(5, 12, CHROME, repeatable("metrics"))  # twelve metrics about the sixth site
     >>> correlated(streams, CHROME).guess
     'site5.example'

@@ -93,6 +93,7 @@ def float_laplace(
     Returns:
         The likelier value, and how sure the attacker is.
 
+    >>> from lapwing.adversary.attacks.floats import naive_laplace
     >>> from lapwing.noise import Reproducible
     >>> outputs = [naive_laplace(1.0, scale=10.0, entropy=Reproducible(b"doc"))]
     >>> float_laplace(outputs, scale=10.0).guess
@@ -156,6 +157,7 @@ def float_gaussian(outputs: Pair, *, values: tuple[Pair, Pair] = ((0.0, 0.0), (1
     Returns:
         The likelier pair, and how sure the attacker is.
 
+    >>> from lapwing.adversary.attacks.floats import naive_gaussian_pair
     >>> from lapwing.noise import Reproducible
     >>> outputs = naive_gaussian_pair((1.0, 0.0), sigma=10.0, entropy=Reproducible(b"doc"))
     >>> float_gaussian(outputs, sigma=10.0).guess

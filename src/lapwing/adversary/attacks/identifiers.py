@@ -49,7 +49,8 @@ def relinked(place: Town, columns: Sequence[str], *, safe_harbor: bool = True) -
     Returns:
         The share of all patients who are named correctly, and the share of named patients whose name is correct.
 
-    >>> share, _ = relinked(town(2_000), BY_LAW, safe_harbor=False)
+    >>> from lapwing.datasets import town
+    >>> share, _ = relinked(town(2_000), ["birth_date", "sex", "postcode"], safe_harbor=False)
     >>> share > 0.5
     True
     """

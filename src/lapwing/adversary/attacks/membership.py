@@ -35,6 +35,7 @@ _TINY = 1e-12  # a probability is not taken to be smaller
 class Membership:
     """The result of a membership attack: for every candidate, whether it was in the training data.
 
+    >>> import numpy as np
     >>> evidence, chances = np.array([2.0, 1.0, -1.0]), np.array([0.9, 0.7, 0.2])
     >>> result = Membership(attack="example", scores=evidence, chances=chances, truth=np.array([True, False, False]))
     >>> result.guesses.tolist(), result.advantage, result.hits(false_alarms=0)
@@ -158,6 +159,7 @@ def threshold_attack(model: Any, members: Rows, others: Rows, *, score: Score | 
     Raises:
         InvalidParameter: If there are fewer than two members or two others.
 
+    >>> import numpy as np
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> known = dict(zip(X[:4, 0], [3, 1, 4, 1]))
     >>> predict = lambda rows: np.array([known.get(x, 0) for x in rows[:, 0]])

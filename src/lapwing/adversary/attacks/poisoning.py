@@ -63,13 +63,14 @@ def poison(
         confidence: The confidence of the interval.
 
     Returns:
-        What an analyst believes who does not know of the fakes: the share with its interval, `sure` being its
-        confidence. The truth is the share among honest people.
+        The share with its interval, as an analyst believes it who does not know of the fakes. `sure` is its confidence.
+            `truth` is the share among honest people.
 
     Raises:
         InvalidParameter: If nobody is honest, or the protocol does not estimate counts of answers.
 
     >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.crowd import UnaryEncoding
     >>> protocol = UnaryEncoding(domain=4, one_if_true=0.5, one_if_other=0.25)
     >>> conclusion = poison(protocol, [0, 1, 2, 3] * 2_500, 0, 1_000, repeatable("fakes"))
     >>> conclusion.truth, float(conclusion.guess.partition("%")[0]) > 40

@@ -189,6 +189,8 @@ def sparse_match(table: Ratings, known: Iterable[Rating], *, eccentricity: Numbe
     Returns:
         The match. Its `viewer` is None if nobody stands out.
 
+    >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.adversary.attacks.ratings import ratings, remembered
     >>> some = ratings(viewers=500, films=300, entropy=repeatable("films"))
     >>> known = remembered(some, 7, entropy=repeatable("memory"))
     >>> sparse_match(some, known).viewer

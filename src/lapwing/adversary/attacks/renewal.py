@@ -65,8 +65,9 @@ def renewal(reports: Reports, candidates: Sequence[Any], *, about: str = "the ta
         The likeliest answer, and how sure the attacker is.
 
     >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.crowd import CountMeanSketch
     >>> month = CountMeanSketch(epsilon=2, functions=1024, width=128).randomize(["💊"] * 30, repeatable("month"))
-    >>> renewal(month, EMOJI).guess
+    >>> renewal(month, ["😀", "😂", "💊", "🍼"]).guess
     '💊'
     """
     because = f"Of {len(candidates)} candidates, it fits {reports.n} report{'s' * (reports.n > 1)} best."

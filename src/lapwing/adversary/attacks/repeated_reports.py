@@ -105,6 +105,7 @@ def repeated_reports(
         The likeliest answer, and how sure the attacker is.
 
     >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.adversary.attacks.repeated_reports import CHROME, SITES, fresh_reports
     >>> rows = fresh_reports(CHROME, "site3.example", 100, repeatable("fresh"))
     >>> repeated_reports(rows, SITES, CHROME, memoised=False).guess
     'site3.example'

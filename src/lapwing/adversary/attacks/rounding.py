@@ -39,6 +39,7 @@ def tipping(ask: Ask, others: Sequence[int], target: int, *, smallest: int = 0) 
     Returns:
         1 if the target has the property, 0 if not; None if no set of others makes the answer flip.
 
+    >>> from lapwing.anonymity import Rounding
     >>> values = [1, 1, 0, 1, 1]
     >>> rounded = Rounding(base=5)
     >>> learned = tipping(lambda members: rounded.release(sum(values[i] for i in members)), [1, 2, 3, 4], target=0)

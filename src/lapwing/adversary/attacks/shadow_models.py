@@ -73,6 +73,7 @@ def shadow_attack(
     Raises:
         InvalidParameter: If `truth` has another length than the candidates, or an offline attack has no pool.
 
+    >>> import numpy as np
     >>> X = np.array([[1.0], [2], [3], [4]])
     >>> fit = lambda X, y: (lambda rows: np.array([1.0 * (row in X) for row in rows]))
     >>> shadow_attack(fit, fit(X[:2], None), (X, np.ones(4)), shadows=4).guesses.tolist()

@@ -33,6 +33,7 @@ def recovered(printed: Printed, *, known: Mapping[Cell, int] | None = None) -> l
     Returns:
         A conclusion for each hidden cell: its value where it follows, otherwise the interval that it lies in.
 
+    >>> from lapwing.anonymity import CellSuppression
     >>> counts = {"North": {"flu": 40, "HIV": 2}, "South": {"flu": 31, "HIV": 9}}
     >>> for learned in recovered(CellSuppression(complementary=False).publish(counts)):
     ...     print(learned)

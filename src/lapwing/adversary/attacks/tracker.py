@@ -42,6 +42,7 @@ def individual_tracker(ask: Ask, *, broad: Formula, narrow: Formula) -> Conclusi
     Raises:
         InvalidParameter: If one of the two questions is refused.
 
+    >>> from lapwing.anonymity import RestrictedQueries, where
     >>> staff = {"sex": ["f", "m", "f", "f", "m"], "job": ["judge", "clerk", "clerk", "cook", "cook"]}
     >>> queries = RestrictedQueries({**staff, "pay": [9, 3, 2, 1, 1]}, smallest=2)
     >>> ask = lambda group: queries.sum("pay", group)
@@ -72,6 +73,7 @@ def general_tracker(ask: Ask, target: Formula, *, tracker: Formula) -> Conclusio
     Raises:
         InvalidParameter: If one of the questions is refused.
 
+    >>> from lapwing.anonymity import RestrictedQueries, where
     >>> staff = {"sex": ["f"] * 4 + ["m"] * 4, "job": ["judge"] + ["clerk"] * 7, "pay": [9, 3, 2, 1, 1, 2, 3, 2]}
     >>> queries = RestrictedQueries(staff, smallest=2)
     >>> ask = lambda group: queries.sum("pay", group)
@@ -103,6 +105,7 @@ def find_tracker(count: Ask, candidates: Iterable[Formula], *, smallest: int) ->
     Returns:
         The first formula that is a tracker; None if none is.
 
+    >>> from lapwing.anonymity import RestrictedQueries, where
     >>> staff = {"sex": ["f"] * 4 + ["m"] * 4, "job": ["judge"] + ["clerk"] * 7}
     >>> queries = RestrictedQueries(staff, smallest=2)
     >>> print(find_tracker(queries.count, [where(job="judge"), where(sex="m")], smallest=2))

@@ -139,6 +139,7 @@ def coarsen(table: Any, **how: Coarser) -> Columns:
     Returns:
         All columns by name.
 
+    >>> from datetime import date
     >>> coarsen({"born": [date(1971, 10, 2)], "zip": ["02138"], "age": [53]}, born="year", zip=3, age=10)
     {'born': [1971], 'zip': ['021**'], 'age': ['50–59']}
     """
