@@ -29,7 +29,10 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "src" / "lapwing" / "web" / "documentation" / "site"
 """Where the school looks for it."""
-ROOMS = ("curator", "privacy", "mechanisms", "models", "crowd", "collect", "pair", "adversary", "anonymity", "noise")
+ROOMS = (
+    *("curator", "privacy", "errors", "mechanisms", "models", "crowd", "collect", "pair"),
+    *("adversary", "adversary.attacks", "anonymity", "noise", "datasets", "experiments"),
+)
 """Packages whose public names the reference explains, most used first."""
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)|!\[([^\]]*)\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^ *```")

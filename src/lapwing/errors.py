@@ -28,9 +28,43 @@ fixed rules, without an error (see docs/sharp-edges.md).
 
 from __future__ import annotations
 
+__all__ = [
+    "BudgetExceeded",
+    "ChargeTooSmall",
+    "DatasetClosed",
+    "EngineFailed",
+    "EngineUnreachable",
+    "IncompatibleLosses",
+    "InvalidCall",
+    "InvalidParameter",
+    "LapwingError",
+    "LedgerDamaged",
+    "LedgerUnavailable",
+    "MissingBounds",
+    "MissingExtra",
+    "NoiseWarning",
+    "NotPrivateWarning",
+    "StreamDamaged",
+    "TooManyQuestions",
+    "UnsupportedConversion",
+    "UnsupportedQuery",
+    "WeakPrivacyWarning",
+]
+
 
 class LapwingError(Exception):
-    """The base class of all errors of Lapwing."""
+    """The base class of all errors of Lapwing: catch it to catch any of them.
+
+    Raised only as one of its subclasses.
+
+    >>> from lapwing.errors import LapwingError
+    >>> from lapwing.mechanisms import Laplace
+    >>> try:
+    ...     Laplace(epsilon=-1, sensitivity=1)
+    ... except LapwingError as error:
+    ...     print(error)
+    epsilon = -1: must be greater than 0. Write epsilon=1, for example.
+    """
 
 
 def _shown(value: object) -> str:
@@ -41,7 +75,22 @@ def _shown(value: object) -> str:
 
 
 class InvalidParameter(LapwingError, ValueError):
-    """A parameter that cannot be used."""
+    """A parameter has a value that cannot be used.
+
+    Raised before any data is read, if a number is out of range, a name is unknown, or two parameters disagree.
+
+    Attributes:
+        name: The name of the parameter.
+        value: What was passed.
+        hint: What to write instead.
+
+    >>> from lapwing.mechanisms import Laplace
+    >>> try:
+    ...     Laplace(epsilon=-1, sensitivity=1)
+    ... except InvalidParameter as error:
+    ...     print(error.name, error.value, error.hint)
+    epsilon -1 Write epsilon=1, for example.
+    """
 
     def __init__(self, name: str, value: object, why: str, hint: str) -> None:
         self.name, self.value, self.hint = name, value, hint
@@ -49,7 +98,21 @@ class InvalidParameter(LapwingError, ValueError):
 
 
 class InvalidCall(LapwingError, TypeError):
-    """A call whose arguments do not fit: something missing, unknown or misspelt."""
+    """The arguments of a call do not fit: one is missing, unknown or misspelt, or two exclude each other.
+
+    Raised where Python would raise a `TypeError`, which it also is.
+
+    Attributes:
+        callable: The function or class that was called.
+        instead: What to write instead.
+
+    >>> from lapwing.mechanisms import Laplace
+    >>> try:
+    ...     Laplace(epsilon=1, sensitvity=1)
+    ... except InvalidCall as error:
+    ...     print(error.callable, error.instead, sep=": ")
+    Laplace: Did you mean sensitivity? Write Laplace(epsilon=1, sensitivity=1), for example.
+    """
 
     def __init__(self, callable: str, why: str, instead: str) -> None:
         self.callable, self.instead = callable, instead
@@ -57,7 +120,21 @@ class InvalidCall(LapwingError, TypeError):
 
 
 class IncompatibleLosses(LapwingError, ValueError):
-    """Two guarantees that cannot be added: other relation, other unit of protection, or no common kind."""
+    """Two privacy losses cannot be added: they have another relation, another unit of protection, or no common kind.
+
+    Raised when losses are added or composed, and when a charge does not fit the allowance of a data set.
+
+    Attributes:
+        left: The first loss; for a ledger, its allowance or what remains of it.
+        right: The loss that does not fit it.
+
+    >>> from lapwing.privacy import PureDP
+    >>> try:
+    ...     PureDP(1) + PureDP(1, unit="household")
+    ... except IncompatibleLosses as error:
+    ...     print(error.left.unit, "and", error.right.unit)
+    person and household
+    """
 
     def __init__(self, left: object, right: object, why: str) -> None:
         self.left, self.right = left, right
@@ -65,7 +142,22 @@ class IncompatibleLosses(LapwingError, ValueError):
 
 
 class UnsupportedConversion(LapwingError, ValueError):
-    """A conversion between guarantees that does not follow from any theorem."""
+    """A guarantee cannot be converted to another kind, because no theorem supports it.
+
+    Raised by the methods of losses that convert them, such as `to_approx`, `to_renyi`, `subsampled` and `for_group`.
+
+    Attributes:
+        source: The loss that was to be converted.
+        target: What it was to become, in words.
+        instead: What to do instead.
+
+    >>> from lapwing.privacy import ZCDP
+    >>> try:
+    ...     ZCDP(0.5, delta=1e-6).for_group(2)
+    ... except UnsupportedConversion as error:
+    ...     print(error.target, error.instead, sep=": ")
+    a group of 2: Use to_approx(delta).for_group(size) instead.
+    """
 
     def __init__(self, source: object, target: object, why: str, instead: str) -> None:
         self.source, self.target, self.instead = source, target, instead
@@ -73,7 +165,24 @@ class UnsupportedConversion(LapwingError, ValueError):
 
 
 class BudgetExceeded(LapwingError):
-    """The remaining privacy budget is too small. Nothing was released."""
+    """The remaining privacy budget is too small. Nothing was charged, and nothing was released.
+
+    Raised when a question costs more than the data set or the analyst has left.
+
+    Attributes:
+        requested: What the question costs: a loss, or words where no loss is counted.
+        remaining: What is left to spend, in the same form.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1))
+    >>> try:
+    ...     ledger.charge("patients", PureDP(2))
+    ... except BudgetExceeded as error:
+    ...     print(error.remaining)
+    ε = 1 (add_remove, per person)
+    """
 
     def __init__(self, requested: object, remaining: object) -> None:
         self.requested, self.remaining = requested, remaining
@@ -84,7 +193,25 @@ class BudgetExceeded(LapwingError):
 
 
 class ChargeTooSmall(LapwingError):
-    """The charge is below the smallest that the owner of the data set allows; nothing was charged or read."""
+    """A question costs less than the owner of the data set allows. Nothing was charged or read.
+
+    Raised by a ledger whose rules set a smallest charge (`Rules(parts=…)`).
+
+    Attributes:
+        dataset: The name of the data set.
+        requested: What the question costs.
+        smallest: The smallest charge that is allowed.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP, Rules
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1), rules=Rules(parts=100))
+    >>> try:
+    ...     ledger.charge("patients", PureDP(0.001))
+    ... except ChargeTooSmall as error:
+    ...     print(error.smallest)
+    ε = 0.01 (add_remove, per person)
+    """
 
     def __init__(self, dataset: str, requested: object, smallest: object) -> None:
         self.dataset, self.requested, self.smallest = dataset, requested, smallest
@@ -95,7 +222,26 @@ class ChargeTooSmall(LapwingError):
 
 
 class TooManyQuestions(LapwingError):
-    """An analyst has asked as many questions as the owner of the data set allows; nothing was charged or read."""
+    """An analyst has asked as many questions as the owner of the data set allows. Nothing was charged or read.
+
+    Raised by a ledger whose rules limit questions (`Rules(questions=…)`).
+
+    Attributes:
+        dataset: The name of the data set.
+        analyst: Who asked; empty if the analyst gave no name.
+        limit: How many questions an analyst may ask.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP, Rules
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1), rules=Rules(questions=1))
+    >>> charge = ledger.charge("patients", PureDP(0.1), analyst="ada")
+    >>> try:
+    ...     ledger.charge("patients", PureDP(0.1), analyst="ada")
+    ... except TooManyQuestions as error:
+    ...     print(error.analyst, error.limit)
+    ada 1
+    """
 
     def __init__(self, dataset: str, analyst: str, limit: int) -> None:
         self.dataset, self.analyst, self.limit = dataset, analyst, limit
@@ -107,7 +253,27 @@ class TooManyQuestions(LapwingError):
 
 
 class DatasetClosed(LapwingError):
-    """A question failed while it read rows, which may reveal something about a row. Nothing was charged or read now."""
+    """The data set is closed, because a question failed while it read rows. Nothing was charged or read now.
+
+    Raised for the analyst who asked, and for everybody after several failures, until the owner reopens the data set.
+    Without a ledger, raised for everybody until the table is opened again. A failure may depend on a row, so an
+    attacker could learn from repeated failures.
+
+    Attributes:
+        dataset: The name of the data set.
+        analyst: For whom it is closed; empty for analysts without a name, None for everybody.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1))
+    >>> ledger.trip(["patients"], "out of memory", analyst="ada")  # what a failed question does
+    >>> try:
+    ...     ledger.charge("patients", PureDP(0.1), analyst="ada")
+    ... except DatasetClosed as error:
+    ...     print(error.dataset, error.analyst)
+    patients ada
+    """
 
     def __init__(self, dataset: str, analyst: str | None, *, ledger: bool = True) -> None:
         self.dataset, self.analyst = dataset, analyst
@@ -125,7 +291,25 @@ class DatasetClosed(LapwingError):
 
 
 class LedgerDamaged(LapwingError):
-    """The ledger was changed, damaged or replaced by an older copy. Nothing may be charged to it."""
+    """The ledger was changed, damaged or replaced by an older copy. Nothing may be charged to it.
+
+    Raised when a ledger is opened or used and its entries, its tables or its anchor do not agree.
+
+    Attributes:
+        path: The file or database of the ledger.
+        where: The part that is damaged.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lapwing.privacy import Ledger
+    >>> file = Path(tempfile.mkdtemp(), "ledger.db")
+    >>> size = file.write_text("something else")
+    >>> try:
+    ...     Ledger(file)
+    ... except LedgerDamaged as error:
+    ...     print(error.where)
+    the database file itself
+    """
 
     def __init__(self, path: str, where: str) -> None:
         self.path, self.where = path, where
@@ -136,7 +320,22 @@ class LedgerDamaged(LapwingError):
 
 
 class LedgerUnavailable(LapwingError):
-    """The charge could not be saved on disk, so it was not granted and no data was read."""
+    """A charge could not be saved, so it was not granted and no data was read.
+
+    Raised when the file or server of a ledger cannot be opened, read, written or locked.
+
+    Attributes:
+        path: The file or database of the ledger, or the file of its anchor.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lapwing.privacy import Ledger
+    >>> try:
+    ...     Ledger(Path(tempfile.mkdtemp(), "no such folder", "ledger.db"))
+    ... except LedgerUnavailable as error:
+    ...     print(Path(error.path).name)
+    ledger.db
+    """
 
     def __init__(self, path: str, why: str) -> None:
         self.path = path
@@ -147,7 +346,26 @@ class LedgerUnavailable(LapwingError):
 
 
 class StreamDamaged(LapwingError):
-    """The state of a stream was changed, damaged or replaced by an older copy, so no step may be drawn from it."""
+    """The state of a stream was changed, damaged or replaced by an older copy, so no step may be drawn from it.
+
+    Raised when a stream is opened or used and its file or its anchor do not agree.
+
+    Attributes:
+        path: The file with the state of the stream.
+        where: The part that is damaged.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import lapwing as lw
+    >>> file = Path(tempfile.mkdtemp(), "delays.stream")
+    >>> size = file.write_text("something else")
+    >>> file.chmod(0o600)  # a stream is a secret of its owner
+    >>> try:
+    ...     lw.open_numeric_stream(file)
+    ... except StreamDamaged as error:
+    ...     print(error.where)
+    the database file itself
+    """
 
     def __init__(self, path: str, where: str) -> None:
         self.path, self.where = path, where
@@ -158,7 +376,22 @@ class StreamDamaged(LapwingError):
 
 
 class MissingBounds(LapwingError, ValueError):
-    """A column was used without public bounds."""
+    """A column is used in a way that needs public bounds, and it has none.
+
+    Raised before any data is read, for example by sums and means, and by models. Bounds read from the data would leak.
+
+    Attributes:
+        column: The name of the column; for a model "X" or "y".
+
+    >>> import lapwing as lw
+    >>> from lapwing.datasets import clinic_csv
+    >>> table = lw.open(clinic_csv(), unit="patient", types={"age": "integer"})
+    >>> try:
+    ...     table.agg(lw.mean("age")).quote(epsilon=1)
+    ... except MissingBounds as error:
+    ...     print(error.column)
+    age
+    """
 
     def __init__(self, column: str, parameter: str = "") -> None:
         self.column = column
@@ -173,7 +406,26 @@ class MissingBounds(LapwingError, ValueError):
 
 
 class EngineUnreachable(LapwingError):
-    """The database cannot be reached, or a table has changed. No row was read."""
+    """The database cannot be reached, or a table has changed since it was opened. No row was read.
+
+    Raised before the first row is read. It depends on the tables and not on the question, and it closes nothing.
+
+    Attributes:
+        engine: The name of the database engine.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import lapwing as lw
+    >>> file = Path(tempfile.mkdtemp(), "patients.csv")
+    >>> size = file.write_text("patient\\n1")
+    >>> question = lw.open(file, unit="patient").agg(lw.count())
+    >>> file.unlink()
+    >>> try:
+    ...     question.release(epsilon=1)
+    ... except EngineUnreachable as error:
+    ...     print(error.engine)
+    DuckDB
+    """
 
     def __init__(self, engine: str) -> None:
         self.engine = engine
@@ -185,7 +437,20 @@ class EngineUnreachable(LapwingError):
 
 
 class EngineFailed(LapwingError):
-    """The database could not answer. Its message is not shown here, because it may quote a record."""
+    """The database could not answer. Its message is not shown here, because it may quote a record.
+
+    Raised when anything fails after the first row is read. The failure closes the data set for this analyst, and
+    later questions raise `DatasetClosed`. The owner reads the message with `lapwing ledger failures`.
+
+    Attributes:
+        engine: The name of the database engine.
+
+    >>> try:
+    ...     raise EngineFailed("DuckDB")  # as a question does whose rows fill the memory
+    ... except EngineFailed as error:
+    ...     print(error.engine)
+    DuckDB
+    """
 
     def __init__(self, engine: str) -> None:
         self.engine = engine
@@ -197,7 +462,23 @@ class EngineFailed(LapwingError):
 
 
 class UnsupportedQuery(LapwingError, ValueError):
-    """A query that cannot be answered privately."""
+    """A query cannot be answered privately, or is outside the SQL that Lapwing understands.
+
+    Raised before anything is charged or read.
+
+    Attributes:
+        sql_fragment: The part of the query that cannot be answered.
+        instead: What to write instead.
+
+    >>> import lapwing as lw
+    >>> from lapwing.datasets import clinic_csv
+    >>> table = lw.open(clinic_csv(), name="patients", unit="patient")
+    >>> try:
+    ...     table.sql("SELECT age FROM patients")
+    ... except UnsupportedQuery as error:
+    ...     print(error.sql_fragment, error.instead, sep=": ")
+    age: Write AVG(age), or add it to GROUP BY.
+    """
 
     def __init__(self, sql_fragment: str, why: str, instead: str) -> None:
         self.sql_fragment, self.instead = sql_fragment, instead
@@ -205,7 +486,20 @@ class UnsupportedQuery(LapwingError, ValueError):
 
 
 class MissingExtra(LapwingError, ImportError):
-    """An optional dependency that is not installed."""
+    """An optional dependency is not installed.
+
+    Raised when a feature is used whose package is missing. It is an `ImportError` as well.
+
+    Attributes:
+        package: The package that is missing.
+        extra: The extra of Lapwing that brings it, as in `pip install 'lapwing[extra]'`.
+
+    >>> try:
+    ...     raise MissingExtra("pandas", "pandas")  # as to_pandas() does where pandas is missing
+    ... except MissingExtra as error:
+    ...     print(error)
+    this needs pandas, which is not installed: pip install pandas (our extra 'pandas')
+    """
 
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
@@ -216,12 +510,48 @@ class MissingExtra(LapwingError, ImportError):
 
 
 class NotPrivateWarning(UserWarning):
-    """A reproducible source of noise was used. Anybody who knows the seed can subtract the noise."""
+    """The result is not private: its noise is reproducible, or it was computed without noise.
+
+    Issued when a reproducible source of noise is made (anybody who knows the seed can subtract the noise), by the
+    `score` of models, which has no noise, and by methods that are here to be attacked.
+
+    >>> import warnings
+    >>> from lapwing.noise import Reproducible
+    >>> with warnings.catch_warnings(record=True) as issued:
+    ...     warnings.simplefilter("always")
+    ...     entropy = Reproducible(b"a test")
+    >>> issued[0].category.__name__
+    'NotPrivateWarning'
+    """
 
 
 class NoiseWarning(UserWarning):
-    """The noise hides part of a result, such as the slope of a column. The warning uses the noisy result alone."""
+    """The noise hides part of a result, such as the slope of a column.
+
+    Issued by models after a fit. The warning is computed from the noisy result alone, so it costs no privacy.
+
+    >>> import warnings
+    >>> from lapwing.models import LinearRegression
+    >>> with warnings.catch_warnings(record=True) as issued:
+    ...     warnings.simplefilter("always")
+    ...     model = LinearRegression(epsilon=0.1, bounds=(0, 1), target_bounds=(0, 1)).fit([[0] * 20, [1] * 20], [0, 1])
+    >>> any(warning.category is NoiseWarning for warning in issued)
+    True
+    """
 
 
 class WeakPrivacyWarning(UserWarning):
-    """An epsilon so large that the guarantee gives almost no protection."""
+    """An epsilon is so large that the guarantee gives almost no protection.
+
+    Issued when an allowance is set or a question is asked with an epsilon above 20.
+
+    >>> import warnings
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> with warnings.catch_warnings(record=True) as issued:
+    ...     warnings.simplefilter("always")
+    ...     ledger.open("patients", PureDP(100))
+    >>> issued[0].category.__name__
+    'WeakPrivacyWarning'
+    """

@@ -8,6 +8,8 @@ import enum
 import functools
 import inspect
 import itertools
+import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -97,8 +99,8 @@ def documented(room: str) -> Iterator[tuple[str, Any, list[str], str]]:
             parameters = _parameters(value)
             yield name, value, parameters, value.__doc__ or ""
             continue
-        if not issubclass(value, enum.Enum | Exception) and not getattr(value, "_is_protocol", False):
-            parameters = _parameters(value)
+        if not issubclass(value, enum.Enum) and not getattr(value, "_is_protocol", False):
+            parameters = _kept(value) if issubclass(value, Exception) else _parameters(value)
             bases = [base.__doc__ or "" for base in value.__mro__[1:-1]]
             yield name, value, parameters, completed(value.__doc__ or "", bases, parameters)
         for title, member in vars(value).items():
@@ -118,6 +120,15 @@ def _parameters(value: Any) -> list[str]:
     return [name for name in signature.parameters if not name.startswith("_")]
 
 
+def _kept(error: type[Exception]) -> list[str]:
+    """What an error carries: the attributes that its own `__init__` sets. Nobody but the library makes one."""
+    if "__init__" not in vars(error):
+        return []
+    tree = ast.parse(textwrap.dedent(inspect.getsource(error.__init__)))
+    places = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    return [place.attr for place in places]
+
+
 def undescribed(room: str) -> list[str]:
     """What the docstrings of a package leave out, and what they describe that is not there."""
     left: list[str] = []
@@ -125,7 +136,8 @@ def undescribed(room: str) -> list[str]:
         known, sections = described(text), sections_of(text)
         if inspect.isclass(value):
             known |= {each: [] for each in _fields_with_words(value)}
-        left += [f"{name}: Args: {each}" for each in parameters if each not in known]
+        title = "Attributes" if inspect.isclass(value) and issubclass(value, Exception) else "Args"
+        left += [f"{name}: {title}: {each}" for each in parameters if each not in known]
         if inspect.isclass(value):
             continue
         left += [f"{name}: {each} is described, and is no parameter" for each in known if each not in parameters]
@@ -136,6 +148,9 @@ def undescribed(room: str) -> list[str]:
             and not {"Returns", "Yields"} & set(sections)
         ):
             left.append(f"{name}: Returns")
+        left += [
+            f"{name}: Returns: indent the line {line!r}" for line in sections.get("Returns", [])[1:] if line[:1] > " "
+        ]
         told = entries(sections.get("Raises", []))
         left += [f"{name}: Raises: {error}" for error in sorted(_raised(value)) if error not in told]
     return left
@@ -164,6 +179,25 @@ def _raised(function: Any) -> set[str]:
 def test_every_parameter_result_and_error_is_described() -> None:
     left = {room: names for room in documentation.ROOMS if (names := undescribed(room))}
     assert not left, f"Write Args, Returns and Raises into the docstrings of these: {left}"
+
+
+def test_every_error_says_when_it_is_raised() -> None:
+    room = import_module("lapwing.errors")
+    kinds = {name: value for name, value in vars(room).items() if inspect.isclass(value)}
+    assert sorted(kinds) == room.__all__
+    silent = []
+    for name, kind in kinds.items():
+        verb = "Issued" if issubclass(kind, Warning) else "Raised"
+        silent += [] if re.search(rf"^{verb} ", inspect.getdoc(kind) or "", re.MULTILINE) else [name]
+    assert not silent, f"Say when they are raised (a warning: issued): {silent}"
+    assert _kept(kinds["BudgetExceeded"]) == ["requested", "remaining"]
+
+
+def test_no_module_takes_the_page_of_a_public_name() -> None:
+    rooms = [import_module(f"lapwing.{room}") for room in documentation.ROOMS]
+    paths = [f"{value.__module__}.{value.__qualname__}" for room in rooms for _, value in public(room)]  # type: ignore[attr-defined]
+    hidden = [path for path in paths if path in sys.modules]
+    assert not hidden, f"The reference would show the modules of these names: {hidden}"
 
 
 def test_inherited_parameters_stand_where_a_reader_expects_them() -> None:

@@ -96,7 +96,7 @@ def classify(table: Any, *, year: int | None = None) -> dict[str, Finding]:
 
     Returns:
         For each column the kind of identifier (None for none), how sure the guess is, why, and what `remove` does with
-        it.
+            it.
 
     >>> found = classify({"name": ["Ada Byron", "Alan Turing"], "age": [36, 41]})
     >>> sorted(found)

@@ -1,6 +1,6 @@
-"""Data to try things on: a clinic, a town and a helpline where nobody exists, UCI Adult (an old public census extract),
-and weekly chickenpox cases of Hungary's counties.
+"""Data sets to try things on: an invented clinic, town and helpline, UCI Adult, and chickenpox cases in Hungary.
 
+UCI Adult is an old public extract of a census. The chickenpox cases are counts by week and county.
 tools/make_clinic.py made the clinic from a fixed seed. tools/make_adult.py and tools/make_chickenpox.py packed two
 others from their published files. The town and the calls of the helpline are drawn when they are asked for.
 """
@@ -33,7 +33,9 @@ __all__ = [
 
 
 def clinic() -> dict[str, list[Any]]:
-    """Three thousand patients of an imaginary clinic, one row each, column by column, every value of its type.
+    """Three thousand patients of an invented clinic.
+
+    Each patient has one row. The columns map to lists of whole numbers, words, truth values and floats.
 
     >>> people = clinic()
     >>> list(people), len(people["age"])
@@ -48,7 +50,7 @@ def clinic() -> dict[str, list[Any]]:
 
 
 def clinic_csv() -> Path:
-    """The same as a file, one line for each patient.
+    """The file with the patients of `clinic`: comma-separated, one line for each patient under a header.
 
     >>> clinic_csv().name
     'clinic.csv'

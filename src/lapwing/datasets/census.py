@@ -35,16 +35,25 @@ ADULT_BOUNDS: dict[str, tuple[int, int]] = {
     "capital_loss": (0, 99_999),
     "hours_per_week": (1, 99),
 }
-"""What is public about the numbers, whoever is in the table.
+"""Public bounds of the numeric columns of `adult`. They follow from the survey and not from the data.
 
-People older than 16 who worked were extracted, and the survey codes ages up to 90, hours as two digits and dollars as
-five; there are sixteen levels of schooling. The weight `fnlwgt` tells how many people of the country a row stands for:
-it is a number of the survey, not of the person, and has no bounds here.
+The extract has people older than 16 who worked. The survey codes ages up to 90, hours with two digits and dollars with
+five, and it has sixteen levels of schooling. The weight `fnlwgt` says how many people of the country a row stands for.
+It is a number of the survey, not of the person, and has no bounds here.
 """
 
 
 def adult(part: Literal["train", "test", "all"] = "all") -> dict[str, list[Any]]:
-    """The people of one part or of both, one row each, column by column; None where the census did not know.
+    """The people of UCI Adult, one row each, as columns.
+
+    Args:
+        part: `"train"` for the 32,561 people of the training part, `"test"` for the other 16,281, `"all"` for both.
+
+    Returns:
+        Fifteen columns by name, in the order of the published file. A value that the census did not know is None.
+
+    Raises:
+        InvalidParameter: If there is no such part.
 
     >>> people = adult("train")
     >>> len(people["age"]), people["age"][0], people["education"][0], people["income"][0]
@@ -70,7 +79,7 @@ def adult(part: Literal["train", "test", "all"] = "all") -> dict[str, list[Any]]
 
 
 def adult_file() -> Path:
-    """The bundled file: comma-separated lines under a header, compressed with xz.
+    """The file with the people of `adult`: comma-separated lines under a header, compressed with xz.
 
     >>> adult_file().name
     'adult.csv.xz'

@@ -20,11 +20,11 @@ REGIONS: dict[str, tuple[str, ...]] = {
     "Northern Great Plain": ("Hajdú-Bihar", "Jász-Nagykun-Szolnok", "Szabolcs-Szatmár-Bereg"),
     "Southern Great Plain": ("Bács-Kiskun", "Békés", "Csongrád"),
 }
-"""The statistical regions (NUTS 2) of those years and their counties (NUTS 3)."""
+"""Hungary's statistical regions (NUTS 2) of those years, and the counties (NUTS 3) of each."""
 
 
 def chickenpox() -> dict[str, list[Any]]:
-    """The weeks, by their Monday, and the cases that each county reported, column by column.
+    """Weekly chickenpox cases: the column `week` with the Monday of each week, and a column for each county.
 
     >>> cases = chickenpox()
     >>> len(cases["week"]), str(cases["week"][0]), cases["Budapest"][0]
@@ -40,7 +40,7 @@ def chickenpox() -> dict[str, list[Any]]:
 
 
 def chickenpox_file() -> Path:
-    """The bundled file: comma-separated lines under a header, compressed with xz.
+    """The file with the cases of `chickenpox`: comma-separated lines under a header, compressed with xz.
 
     >>> chickenpox_file().name
     'chickenpox.csv.xz'

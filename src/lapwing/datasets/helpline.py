@@ -1,4 +1,4 @@
-"""A year of calls to a helpline that does not exist: days to count for ever, and places within places.
+"""A year of calls to an invented helpline, for streams (days) and for hierarchies (towns within regions).
 
 More people call on Mondays and in winter, a topic has a wave in autumn, and some people call again. The same seed gives
 the same calls everywhere.
@@ -30,7 +30,14 @@ LONGEST: Final = 90
 
 
 def helpline(callers: int = 4000, *, seed: int = 0) -> dict[str, list[Any]]:
-    """The calls of one year by so many people who do not exist, one row each, ordered by day.
+    """The calls of the year 2025 to an invented helpline, one row for each call, ordered by day.
+
+    Args:
+        callers: How many people call. Each of them calls up to 20 times.
+        seed: The same seed and number of callers give the same calls everywhere.
+
+    Returns:
+        The columns `caller` (a number), `day`, `region`, `town`, `topic` and `minutes` (1 to 90).
 
     >>> calls = helpline(callers=50)
     >>> list(calls)

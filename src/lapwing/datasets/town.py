@@ -1,4 +1,4 @@
-"""A town in which nobody exists: its people, the patients of its hospital without names, its voters with names.
+"""An invented town: its people, the patients of its hospital without names, and its voters with names.
 
 Households come first (who lives together, how old, of which sex, in which part of the town), then schooling and work,
 income, illnesses by age and sex, and names made of syllables. The shares that make it plausible and where they are
@@ -25,16 +25,21 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Town:
-    """Everybody, what the hospital publishes, what the town hall publishes, and who is who.
+    """An invented town: all its people, two published tables about them, and which rows belong to the same person.
 
-    A postcode has five digits; its first three are the district. Two people of different sex, birth date or postcode
-    are different people, so whoever shares none of these with anybody is found at once.
+    A postcode has five digits; its first three are the district. The two tables share birth date, sex and postcode. A
+    person who is the only one with these three values can be found at once.
+
+    >>> place = town(people=200)
+    >>> patient, voter = next((row, voter) for row, voter in enumerate(place.truth) if voter is not None)
+    >>> place.hospital["birth_date"][patient] == place.voters["birth_date"][voter]  # the same person
+    True
     """
 
     people: Columns = field(repr=False)
-    """Everybody and everything: what no table should show."""
+    """All people with all columns, which no published table should show."""
     hospital: Columns = field(repr=False)
-    """Everybody seen within the year: birth_date, sex, postcode, admission, diagnosis; ordered by admission."""
+    """The year's patients, without names: birth_date, sex, postcode, admission, diagnosis; ordered by admission."""
     voters: Columns = field(repr=False)
     """About 70 % of the adults: name, address, postcode, birth_date, sex; ordered by name."""
     patients: list[int] = field(repr=False)
@@ -42,14 +47,22 @@ class Town:
     registered: list[int] = field(repr=False)
     """For every row of `voters`, the row of that person among `people`."""
     truth: list[int | None] = field(repr=False)
-    """For every row of `hospital`, the row of the same person among `voters`; None for who is not registered."""
+    """For every row of `hospital`, the row of the same person among `voters`; None if that person is no voter."""
 
 
 def town(people: int = 20_000, *, seed: int = 0, per_postcode: int = 7_000) -> Town:
-    """A town of so many people. A postcode holds `per_postcode` of them on average, and a town has three at least.
+    """Make an invented town.
 
-    With the usual 7,000 about five in six people are the only ones of their sex and birth date in their postcode, as
-    in the United States (87 % by Sweeney's count of 2000, 63 % by Golle's of 2006).
+    With the default of 7,000 people per postcode, about five in six people are the only ones of their sex and birth
+    date in their postcode. In the United States it is 87 % (Sweeney 2000) or 63 % (Golle 2006).
+
+    Args:
+        people: How many people live there.
+        seed: The same seed and sizes give the same town everywhere.
+        per_postcode: How many people a postcode has on average. A town has at least three postcodes.
+
+    Returns:
+        The town, with the tables that its hospital and its town hall publish.
 
     >>> place = town(people=12)
     >>> list(place.hospital)

@@ -1,4 +1,4 @@
-"""The figures of the literature, reproduced by one command each: numbers, a picture, a page.
+"""Experiments that reproduce figures of the literature: each writes numbers, a picture and a page.
 
 >>> from lapwing.experiments import EXPERIMENTS, named
 >>> "response" in EXPERIMENTS
@@ -56,7 +56,7 @@ _SERIES = (STREAMS, W_EVENT, TOPS_AND_TOPL)
 _THEORY = (TWO_SERVERS, WHY_SHARES, GOSSIP, CAPACITY)
 _ALL = (*_CROWDS, *_SHUFFLED, *_SERIES, *_THEORY, *_MODELS, *_ATTACKS, *_TABLES)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
-"""All of them, by name."""
+"""All experiments by name, as `lapwing experiment list` shows them."""
 
 __all__ = ["EXPERIMENTS", "Experiment", "NaiveOutputPerturbation", "Row", "named"]
 
@@ -71,5 +71,19 @@ def __getattr__(name: str) -> Any:
 
 
 def named(name: str) -> Experiment:
-    """One experiment; another name is told from those there are."""
+    """Find an experiment by its name.
+
+    Args:
+        name: A name from `EXPERIMENTS`, such as `"response"`.
+
+    Returns:
+        The experiment, ready to be run.
+
+    Raises:
+        InvalidParameter: If no experiment has this name; the message lists all names.
+
+    >>> from lapwing.experiments import named
+    >>> print(named("averaging").source)
+    Erlingsson, Pihur and Korolova 2014 (the memory); Tang et al. 2017 (the renewed budget)
+    """
     return EXPERIMENTS[checks.one_of(tuple(EXPERIMENTS), name=name)]

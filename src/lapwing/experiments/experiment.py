@@ -1,4 +1,4 @@
-"""What an experiment is: numbers first, then a picture of them, then a page that says what one sees."""
+"""What an experiment is: it computes numbers, draws a picture of them, and writes a page about what one sees."""
 
 from __future__ import annotations
 
@@ -18,17 +18,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = dict[str, Any]
-"""Plain values by name: a line of the CSV."""
+"""One line of the CSV that an experiment writes: plain values by the name of their column."""
 Heard = Callable[[int, int], None]
-"""Who is told how much is done, of how much."""
+"""A function that is told how much is done, of how much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """One question to the library, with a figure as its answer.
+    """An experiment: a question to the library whose answer is a figure.
 
-    `compute` gives the rows and takes sizes by keyword; `draw` and `tell` see nothing but the rows. `full` are the
-    sizes of the long run.
+    The numbers come out the same everywhere, since their noise has a fixed seed and protects nobody.
+
+    Args:
+        name: Its name on the command line, which is also the name of the files that it writes.
+        title: What the figure shows, as a heading.
+        source: The publication whose figure is reproduced.
+        compute: Gives the rows. It takes sizes by keyword, each with a default for a short run.
+        draw: Makes a matplotlib figure from the rows.
+        tell: Says what one sees, as Markdown, from the rows.
+        full: The sizes of the long run, by keyword.
+
+    >>> from lapwing.experiments import named
+    >>> rows = named("response").rows(population=10, repeats=2)
+    >>> list(rows[0])
+    ['series', 'people', 'estimate', 'theory']
     """
 
     name: str
@@ -40,11 +53,30 @@ class Experiment:
     full: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def rows(self, *, full: bool = False, **sizes: Any) -> list[Row]:
-        """The numbers."""
+        """Compute the numbers.
+
+        Args:
+            full: Whether to use the sizes of the long run, which may take minutes or hours.
+            sizes: Sizes of your own, by the names that `compute` has for them. They go before all others.
+
+        Returns:
+            The rows of the CSV.
+        """
         return self.compute(**({**self.full, **sizes} if full else sizes))
 
     def write(self, folder: str | Path, *, full: bool = False, heard: Heard | None = None, **sizes: Any) -> list[Path]:
-        """A picture, its numbers and a page, named after the experiment; `heard` is told how far it is."""
+        """Compute the numbers, and write a picture, a CSV and a page, named after the experiment.
+
+        Args:
+            folder: Where to write. It is made if it does not exist.
+            full: As for `rows`.
+            heard: A function of two numbers that is told how much is done, of how much. None means nobody is told;
+                experiments that take no such function ignore it.
+            sizes: As for `rows`.
+
+        Returns:
+            The three files: PNG, CSV and Markdown.
+        """
         if heard is not None and "heard" in self.compute.__annotations__:
             sizes["heard"] = heard
         rows = self.rows(full=full, **sizes)
@@ -57,7 +89,14 @@ class Experiment:
         return [picture, table, page]
 
     def page(self, rows: Sequence[Row]) -> str:
-        """A short page of Markdown."""
+        """A short page about the result, with a link to the picture and to the numbers.
+
+        Args:
+            rows: What `rows` gave.
+
+        Returns:
+            The page as Markdown.
+        """
         parts = (
             f"# {self.title}",
             f"![{self.title}]({self.name}.png)",

@@ -1,8 +1,8 @@
 """Method 1 of the study: noise on every prediction. **Not private**, and kept here to show why.
 
-What is wrong with it: the noise is made for the largest change of the *training error* when a record of *this* table is
-left out. That is another function than the one released, the noise itself tells about the table, a record that is not
-in the table may move a prediction by far more, and every prediction spends epsilon anew.
+The noise is scaled to the largest change of the *training error* when one record of *this* table is left out. This is
+wrong in four ways: predictions are released and not training errors, the scale itself is read from the data, a record
+that is not in the table may move a prediction by far more, and every prediction spends epsilon anew.
 `lapwing experiment run regression-audit` shows it; `lapwing.models.LinearRegression` does it right.
 """
 
@@ -25,8 +25,14 @@ from lapwing.models.estimator import entropy_of
 class NaiveOutputPerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Least squares with Laplace noise on every prediction. **NOT PRIVATE, whatever epsilon says.**
 
-    It exists to be compared with and to be broken by an audit. After a fit `sensitivity_` is the largest change of the
-    training error that leaving out one record makes, and `record_` is that record: both are read from the data.
+    It is here as an example of what goes wrong, and an audit breaks it. After a fit, `sensitivity_` is the largest
+    change of the training error if one record is left out, and `record_` is the number of that record. Both are read
+    from the data.
+
+    Args:
+        epsilon: Divides the scale of the noise on each prediction. It is not a privacy loss.
+        sensitivity: Multiplies the scale of the noise. None means `sensitivity_`, from the data.
+        random_state: None for fresh noise, or a whole number for the same noise every time.
 
     >>> import warnings
     >>> warnings.simplefilter("ignore")
@@ -41,7 +47,15 @@ class NaiveOutputPerturbation(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Least squares, exactly; and the width of the noise, from the same rows."""
+        """Fit least squares without noise, and read the scale of the noise from the same rows.
+
+        Args:
+            X: Rows of numbers, at least two.
+            y: The target of each row.
+
+        Returns:
+            The model itself.
+        """
         checks.positive(epsilon=self.epsilon)
         warnings.warn(
             "NaiveOutputPerturbation is NOT private at any epsilon: its noise is made for another function and read "
@@ -60,13 +74,27 @@ class NaiveOutputPerturbation(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def exact(self, X: Any) -> Floats:
-        """Predictions without noise."""
+        """Predictions without noise.
+
+        Args:
+            X: Rows to predict.
+
+        Returns:
+            A prediction for each row.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         predicted: Floats = X @ self.coef_ + self.intercept_
         return predicted
 
     def predict(self, X: Any) -> Floats:
-        """Predictions with Laplace noise of scale sensitivity_/epsilon, drawn anew every time one asks."""
+        """Predictions with fresh Laplace noise of scale sensitivity_/epsilon.
+
+        Args:
+            X: Rows to predict.
+
+        Returns:
+            A noisy prediction for each row.
+        """
         predicted = self.exact(X)
         return predicted + unit_laplace(len(predicted), self._entropy) * (self.sensitivity_ / float(self.epsilon))

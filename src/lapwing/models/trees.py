@@ -288,7 +288,7 @@ class DecisionTree(PrivateClassifier[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`. Leaves with few rows give nearly
-            equal probabilities.
+                equal probabilities.
         """
         leaves = self.apply(X)
         return shares(self.counts_, self.noise_)[leaves]

@@ -1,6 +1,6 @@
-"""Attacks that work, and what they do to the older methods and to differential privacy.
+"""Attacks that break older methods of protection, and fail against differential privacy.
 
-Every attack is a function that anybody can call on answers or tables of their own, and a demonstration in `ATTACKS`
+Every attack is a function that you can call on answers or tables of your own. It is also a demonstration in `ATTACKS`
 that runs it against the method it breaks and against the private answer to the same question.
 
 >>> from lapwing.adversary.attacks import attack, differencing
@@ -13,51 +13,38 @@ Ada smokes: 1 (certainly). The totals with and without differ by 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
-from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Conclusion, Contest, Score
-from lapwing.adversary.attacks.averaging import AVERAGING, average, majority
-from lapwing.adversary.attacks.background import BACKGROUND, background
+from lapwing.adversary.attacks.averaging import average, majority
+from lapwing.adversary.attacks.background import background
 from lapwing.adversary.attacks.bounds import best_advantage, best_guess
-from lapwing.adversary.attacks.census import CENSUS, reconstruct_block
-from lapwing.adversary.attacks.composition import COMPOSITION, composition
-from lapwing.adversary.attacks.correlation import CORRELATION, correlated
-from lapwing.adversary.attacks.denials import MAX_DENIALS, SUM_DENIALS, largest_by_refusals, table_by_refusals
-from lapwing.adversary.attacks.differencing import DIFFERENCING, differencing
-from lapwing.adversary.attacks.float_sums import FLOAT_SUM, float_sum
-from lapwing.adversary.attacks.floats import FLOAT_GAUSSIAN, FLOAT_LAPLACE, float_gaussian, float_laplace
-from lapwing.adversary.attacks.homogeneity import HOMOGENEITY, homogeneity
-from lapwing.adversary.attacks.identifiers import IDENTIFIERS, relinked
-from lapwing.adversary.attacks.linkage import LINKAGE, Linkage, linkage
+from lapwing.adversary.attacks.catalogue import ATTACKS, attack
+from lapwing.adversary.attacks.census import reconstruct_block
+from lapwing.adversary.attacks.composition import composition
+from lapwing.adversary.attacks.correlation import correlated
+from lapwing.adversary.attacks.denials import largest_by_refusals, table_by_refusals
+from lapwing.adversary.attacks.differencing import differencing
+from lapwing.adversary.attacks.float_sums import float_sum
+from lapwing.adversary.attacks.floats import float_gaussian, float_laplace
+from lapwing.adversary.attacks.homogeneity import homogeneity
+from lapwing.adversary.attacks.identifiers import relinked
+from lapwing.adversary.attacks.linkage import Linkage, linkage
 from lapwing.adversary.attacks.membership import Membership, threshold_attack
-from lapwing.adversary.attacks.membership_rounds import LINEAR_MEMBERSHIP, LOGISTIC_MEMBERSHIP, NETWORK_MEMBERSHIP
-from lapwing.adversary.attacks.overlap import OVERLAP, overlap
-from lapwing.adversary.attacks.poisoning import POISONING, poison
-from lapwing.adversary.attacks.ratings import SPARSE, sparse_match
-from lapwing.adversary.attacks.reconstruction import RECONSTRUCTION, Reconstruction, reconstruct
-from lapwing.adversary.attacks.renewal import RENEWAL, renewal
-from lapwing.adversary.attacks.repeated_reports import REPEATED_REPORTS, repeated_reports
-from lapwing.adversary.attacks.rounding import ROUNDING, tipping
+from lapwing.adversary.attacks.overlap import overlap
+from lapwing.adversary.attacks.poisoning import poison
+from lapwing.adversary.attacks.ratings import sparse_match
+from lapwing.adversary.attacks.reconstruction import Reconstruction, reconstruct
+from lapwing.adversary.attacks.renewal import renewal
+from lapwing.adversary.attacks.repeated_reports import repeated_reports
+from lapwing.adversary.attacks.rounding import tipping
 from lapwing.adversary.attacks.shadow_models import shadow_attack
-from lapwing.adversary.attacks.similarity import SIMILARITY, similarity
-from lapwing.adversary.attacks.skewness import SKEWNESS, skewness
-from lapwing.adversary.attacks.subsampling import SUBSAMPLING, exposed
-from lapwing.adversary.attacks.suppression import SUPPRESSION, recovered
-from lapwing.adversary.attacks.tracker import TRACKER, find_tracker, general_tracker, individual_tracker
+from lapwing.adversary.attacks.similarity import similarity
+from lapwing.adversary.attacks.skewness import skewness
+from lapwing.adversary.attacks.subsampling import exposed
+from lapwing.adversary.attacks.suppression import recovered
+from lapwing.adversary.attacks.tracker import find_tracker, general_tracker, individual_tracker
 from lapwing.adversary.attacks.uniqueness import Uniqueness, coarsen, uniqueness, uniqueness_curve
-
-_TABLES = (LINKAGE, IDENTIFIERS, SPARSE, HOMOGENEITY, BACKGROUND, SKEWNESS, SIMILARITY, COMPOSITION)
-_QUERIES = (DIFFERENCING, TRACKER, OVERLAP, SUM_DENIALS, MAX_DENIALS, SUPPRESSION, ROUNDING, SUBSAMPLING)
-_NOISE = (AVERAGING, RECONSTRUCTION, CENSUS, FLOAT_LAPLACE, FLOAT_GAUSSIAN, FLOAT_SUM)
-_MODELS = (LINEAR_MEMBERSHIP, LOGISTIC_MEMBERSHIP, NETWORK_MEMBERSHIP)
-_REPORTS = (REPEATED_REPORTS, RENEWAL, CORRELATION, POISONING)
-ATTACKS: Mapping[str, Attack] = MappingProxyType(
-    {attack.name: attack for attack in (*_TABLES, *_QUERIES, *_NOISE, *_MODELS, *_REPORTS)}
-)
-"""All of them, by name."""
 
 __all__ = [
     "ATTACKS",
@@ -107,11 +94,6 @@ __all__ = [
     "uniqueness",
     "uniqueness_curve",
 ]
-
-
-def attack(name: str) -> Attack:
-    """One attack by its name; another name is told from those there are."""
-    return ATTACKS[checks.one_of(tuple(ATTACKS), name=name)]
 
 
 def __getattr__(name: str) -> Any:

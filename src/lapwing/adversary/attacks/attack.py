@@ -1,8 +1,8 @@
 """What an attack is: a secret, a method that reveals it, and a private answer to the same question.
 
 Every attack is played in rounds. A round draws a secret, lets the method answer, lets the attacker guess, and gives the
-share of the secret that was guessed: 0 or 1 for one value, anything between for many. Weak methods are broken; against
-the private answer nobody can do better than a bound that is a theorem.
+share of the secret that was guessed: 0 or 1 for one value, anything between for many. Weak methods are broken. Against
+the private answer no attacker does better than a proven bound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lapwing.noise import SYSTEM, Entropy, Reproducible
 Rounds = Sequence[float]
 """For every round the share of the secret that was guessed, between 0 and 1."""
 Heard = Callable[[int, int], None]
-"""Who is told how much is done, of how much."""
+"""A function that is told how much is done, of how much."""
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 CONFIDENCE = 0.999
 SUREST = 36.0
@@ -32,17 +32,24 @@ SUREST = 36.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclusion:
-    """What an attacker found out, and how sure it is."""
+    """What an attacker found out about a person or thing, and how sure the attacker is.
+
+    >>> from lapwing.adversary.attacks import differencing
+    >>> conclusion = differencing(43, 42, about="Ada smokes")
+    >>> conclusion.guess, conclusion.sure
+    (1, 1)
+    """
 
     about: str
-    """Whom or what."""
+    """Whom or what it is about."""
     guess: Any
+    """The value that the attacker thinks most likely."""
     sure: float
     """The chance that the guess is right, as the attacker computes it; 1 where it follows."""
     because: str
     """How it follows, in one sentence."""
     truth: Any = None
-    """What is true, where the demonstration knows it."""
+    """The true value, where a demonstration knows it; None otherwise."""
 
     def __str__(self) -> str:
         said = "certainly" if self.sure == 1 else f"{self.sure:.1%} sure"
@@ -51,45 +58,62 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How well an attack did against one method."""
+    """How well an attack did against one method.
+
+    >>> from lapwing.adversary.attacks import attack
+    >>> score = attack("differencing").run(rounds=10, epsilons=[1]).weak[0]
+    >>> score.method, score.success
+    ('exact sums', 1.0)
+    """
 
     method: str
+    """The method that was attacked, in a few words."""
     epsilon: float | None
     """What the method promises about the secret; None if it promises nothing."""
     rounds: int
+    """How often the attack was played."""
     success: float
-    """The share of secrets guessed."""
+    """The share of secrets that were guessed."""
     low: float
+    """The lower end of a 99.9 % interval for the true success."""
     high: float
-    """Where the true success lies, with `CONFIDENCE`."""
+    """The upper end of that interval."""
     bound: float | None
-    """What no attacker can exceed; None if nothing bounds it."""
+    """The largest success that any attacker can have; None if nothing bounds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """An attack played against the weak methods and against the private one over epsilon."""
+    """The result of an attack: its scores against the weak methods, and against the private answer at each epsilon.
+
+    >>> from lapwing.adversary.attacks import attack
+    >>> contest = attack("differencing").run(rounds=200, epsilons=[0.5, 1])
+    >>> contest.weak[0].success, [score.epsilon for score in contest.private], contest.holds
+    (1.0, [0.5, 1.0], True)
+    """
 
     attack: Attack
+    """The attack that was run."""
     scores: tuple[Score, ...]
+    """One score for each weak method, then one for each epsilon."""
 
     @property
     def weak(self) -> list[Score]:
-        """Against methods that promise nothing."""
+        """The scores against methods that promise nothing."""
         return [score for score in self.scores if score.epsilon is None]
 
     @property
     def private(self) -> list[Score]:
-        """Against the private answer, by epsilon."""
+        """The scores against the private answer, one for each epsilon."""
         return [score for score in self.scores if score.epsilon is not None]
 
     @property
     def holds(self) -> bool:
-        """Whether no success exceeds its bound beyond chance."""
+        """Whether every success is within its bound, up to chance."""
         return all(score.bound is None or score.low <= score.bound for score in self.scores)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The scores as plain values."""
+        """The scores as rows of plain values, for a table or a CSV."""
         names = ("method", "epsilon", "rounds", "success", "low", "high", "bound")
         return [
             {"attack": self.attack.name, **{name: getattr(score, name) for name in names}, "chance": self.attack.chance}
@@ -99,15 +123,28 @@ class Contest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """One attack, ready to be run."""
+    """A demonstration of one attack, ready to be run.
+
+    >>> from lapwing.adversary.attacks import attack
+    >>> averaging = attack("averaging")
+    >>> averaging.secret
+    'whether Ada smokes, like 42 others'
+    >>> averaging.run(rounds=20, epsilons=[1]).holds
+    True
+    >>> averaging.tell()[0].truth in (42, 43)
+    True
+    """
 
     name: str
+    """Its name in `ATTACKS` and on the command line."""
     title: str
+    """What the attack does, as a heading."""
     secret: str
     """What is guessed, as in “whether Ada smokes”."""
     source: str
+    """The publication that describes the attack."""
     weak: Mapping[str, Callable[[int, Entropy], Rounds]] = field(repr=False)
-    """Methods that it breaks, by name: so many rounds, with this randomness."""
+    """The methods that it breaks, by name. Each plays a number of rounds with a source of randomness."""
     answer: str
     """The private answer to the same question, in a few words."""
     promise: str
@@ -117,17 +154,19 @@ class Attack:
     bound: Callable[[float], float] = field(repr=False)
     """The most that any attacker reaches at this epsilon; a theorem."""
     chance: float = 0.5
-    """What guessing without looking reaches."""
+    """The success of guessing without looking at any answer."""
     blind: str = "guessing blindly"
-    """What that is called in a picture."""
+    """What such guessing is called in a picture."""
     example: Callable[[Entropy], Sequence[Conclusion]] = field(repr=False)
-    """One attack told step by step: what was learned, and how surely."""
+    """Plays the attack once and gives what was learned, and how surely."""
     lesson: str
-    """What one should remember, in a sentence or two."""
+    """What to remember, in a sentence or two."""
     measured: str = "secrets guessed"
-    """What success means, along an axis."""
+    """What success means, as the name of an axis."""
     rounds: int = 400
+    """How many rounds `run` plays against each method if it is not told."""
     epsilons: tuple[float, ...] = EPSILONS
+    """The epsilons of the private answer that `run` uses if it is not told."""
 
     def __str__(self) -> str:
         return self.name
@@ -140,7 +179,17 @@ class Attack:
         seed: object = 0,
         heard: Heard | None = None,
     ) -> Contest:
-        """Play all of it; the same seed gives the same contest. `heard` is told how far it is."""
+        """Play the attack against every weak method, and against the private answer at every epsilon.
+
+        Args:
+            rounds: How many rounds to play against each. None means the attack's own number.
+            epsilons: The epsilons of the private answer. None means the attack's own list.
+            seed: The same seed gives the same contest. Its randomness protects nobody.
+            heard: A function of two numbers that is told how many methods are done, of how many. None means nobody is.
+
+        Returns:
+            The scores, with the bounds that hold for every attacker.
+        """
         count = checks.whole(rounds=self.rounds if rounds is None else rounds, minimum=1)
         levels = [
             float(checks.positive(epsilon=epsilon)) for epsilon in (self.epsilons if epsilons is None else epsilons)
@@ -157,7 +206,14 @@ class Attack:
         return Contest(attack=self, scores=tuple(scores))
 
     def tell(self, entropy: Entropy = SYSTEM) -> Sequence[Conclusion]:
-        """One attack, told."""
+        """Play the attack once, and say what was learned at each step.
+
+        Args:
+            entropy: Where the randomness of secrets and noise comes from.
+
+        Returns:
+            The conclusions of the attacker, with the truth beside them where it is known.
+        """
         return self.example(entropy)
 
 

@@ -1,7 +1,7 @@
 """The same question again and again: fresh noise averages out.
 
-The noise of one answer hides one person; the noise of many answers hides nobody, unless their epsilons are added up. It
-helps to keep the answer and say it again, or to let every answer cost its epsilon.
+The noise of one answer hides one person. The noise of many answers hides nobody, unless their epsilons are added up. It
+helps to store the answer and repeat it, or to charge epsilon for every answer.
 """
 
 from __future__ import annotations
@@ -31,9 +31,22 @@ MOST_DRAWN = 1 << 20
 
 
 def average(answers: ArrayLike, *, low: float, high: float, scale: float, about: str = "the target") -> Conclusion:
-    """Which of two true values is behind answers that all have fresh Laplace noise of this scale.
+    """Decide between two true values, from repeated answers that each have fresh Laplace noise.
 
-    Both were as likely beforehand. Every answer y adds (|y − low| − |y − high|)/scale to the logarithm of the odds.
+    Both values are equally likely beforehand. Every answer y adds (|y − low| − |y − high|)/scale to the log odds.
+
+    Args:
+        answers: The noisy answers to the same question.
+        low: The smaller of the two values that may be true.
+        high: The larger of them.
+        scale: The scale of the Laplace noise, which is public: sensitivity/epsilon.
+        about: What the conclusion calls the target.
+
+    Returns:
+        The likelier value, and how sure the attacker is.
+
+    Raises:
+        InvalidParameter: If there is no answer, or one is missing or infinite.
 
     >>> print(average([40, 44, 43, 45, 42, 43], low=42, high=43, scale=2))
     the target: 43 (73.1% sure). 6 answers, 42.83 on average.
@@ -60,10 +73,17 @@ def _log_odds(answers: NDArray[Any], low: float, high: float) -> NDArray[np.floa
 
 
 def majority(times: int, epsilon: float) -> float:
-    """How often the attack on fresh noise is right: exactly.
+    """The exact chance that averaging a count finds the right one of two neighbouring values.
 
-    Discrete noise of scale 1/ε leaves the odds e^±ε after every answer, so an answer is a randomized response that is
-    right with probability e^ε/(1 + e^ε), and the attacker goes with the majority of them.
+    Discrete noise of scale 1/ε leaves odds of e^±ε after every answer. So an answer is a randomized response that is
+    right with probability e^ε/(1 + e^ε), and the attacker follows the majority of the answers.
+
+    Args:
+        times: How many answers with fresh noise the attacker has.
+        epsilon: The epsilon of each answer.
+
+    Returns:
+        A probability, from one half to 1.
 
     >>> round(majority(1, 0.1), 3), round(majority(1000, 0.1), 3)
     (0.525, 0.943)

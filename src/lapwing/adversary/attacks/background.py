@@ -30,13 +30,26 @@ def background(
     ruled_out: Collection[Any] = (),
     likelihood: Mapping[Any, Number] | None = None,
 ) -> list[Conclusion]:
-    """The likeliest value of everybody, after what is known about them.
+    """Find the likeliest value of each person, from the published rows and from background knowledge.
 
-    Values in `ruled_out` cannot be; `likelihood` says how likely what is known would be for somebody with a value,
-    relative to the others, 1 where nothing is said. By Bayes' rule a value counts as often as it occurs in the class
-    times its likelihood.
+    By Bayes' rule the odds of a value are how often it occurs among the rows that may be the person's, times its
+    likelihood.
 
     Source: Machanavajjhala et al. 2007, l-diversity, section 1.1; the rule is their theorem 3.1.
+
+    Args:
+        table: The published table: columns by name, rows as dicts, or a data frame. Values may be coarse, as "40-50"
+            or "0213*".
+        quasi_identifiers: The columns that the attacker may know of a person.
+        sensitive: The column that the attacker wants to know.
+        targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`. None means everybody: one
+            conclusion for each class of rows that look alike.
+        ruled_out: Values that these people cannot have.
+        likelihood: For a value, how well it explains what is known about the people, relative to the others. Values
+            that are not named have 1.
+
+    Returns:
+        A conclusion for each person whom some row fits.
 
     >>> wards = {"age": ["60-70", "60-70"], "illness": ["Parkinson's", "stroke"]}
     >>> print(*background(wards, ["age"], "illness", {"Mrs. Brown": {"age": 65}}, likelihood={"stroke": 9}))

@@ -9,14 +9,22 @@ from lapwing.checks import Number
 
 
 def best_guess(epsilon: Number, *, prior: Number = 0.5, delta: Number = 0) -> float:
-    """How often a secret is guessed at most, if its likeliest value has probability `prior` beforehand.
+    """The largest chance with which any attacker guesses a secret, under a guarantee of differential privacy.
 
-    The guarantee must hold between any two values of the secret. With c = (1 − prior)/prior the answer is
+    The guarantee must hold between any two values of the secret. With c = (1 − prior)/prior the bound is
     (e^ε + c·δ)/(e^ε + c); for m equally likely values c = m − 1.
 
     Proof: let π be the prior, q_s the chance to guess s when it is true, and S = Σ π_s·q_s. Guessing s when s' is true
     has a chance of e^−ε·(q_s − δ) at least, so 1 − S ≥ Σ_s Σ_{s'≠s} π_s'·e^−ε·max(0, q_s − δ), which is
     Σ_s (1 − π_s)·e^−ε·max(0, q_s − δ) ≥ e^−ε·c·(S − δ). Solve for S.
+
+    Args:
+        epsilon: The epsilon of the guarantee.
+        prior: The chance of the likeliest value beforehand: 1/m for m equally likely values.
+        delta: The delta of the guarantee.
+
+    Returns:
+        A probability, from `prior` to 1.
 
     >>> best_guess(0), round(best_guess(1), 3), best_guess(0, prior=0.1)
     (0.5, 0.731, 0.1)
@@ -30,10 +38,17 @@ def best_guess(epsilon: Number, *, prior: Number = 0.5, delta: Number = 0) -> fl
 
 
 def best_advantage(epsilon: Number, delta: Number = 0) -> float:
-    """Hits less false alarms of the best test between two neighbours.
+    """The largest advantage (hits less false alarms) of any test that tells two neighbouring tables apart.
 
     Proof: hits ≤ e^ε·false alarms + δ, and the same for misses and correct rejections; the difference is largest where
     both are equalities (Kairouz, Oh and Viswanath 2015).
+
+    Args:
+        epsilon: The epsilon of the guarantee.
+        delta: The delta of the guarantee.
+
+    Returns:
+        A number from 0 (nothing is learned) to 1 (everything is).
 
     >>> round(best_advantage(1), 3)
     0.462

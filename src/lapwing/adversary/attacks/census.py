@@ -1,8 +1,8 @@
 """Reconstruction of a census block: its people from the tables about it.
 
-A table of counts, mean and median ages says which blocks are possible, and often it is one only (Garfinkel, Abowd and
-Martindale 2019). `reconstruct_block` searches all blocks that fit; the contest asks who of seven known residents is
-married, which is in the tables and nowhere else. Everybody here is invented.
+Tables of counts, mean and median ages say which blocks are possible, and often it is only one (Garfinkel, Abowd and
+Martindale 2019). `reconstruct_block` finds all blocks that fit. The contest asks which of seven known residents are
+married, which only the tables tell. Everybody here is invented.
 """
 
 from __future__ import annotations
@@ -103,10 +103,28 @@ def tabulate(
 
 
 def reconstruct_block(tables: Sequence[Statistic], *, oldest: int = OLDEST, most: int = MOST) -> list[list[Person]]:
-    """All blocks that fit the tables, people in no order: first their kinds (by the counts), then their ages.
+    """Find all blocks of people that fit the published tables.
 
-    Ages are whole numbers from 0 to `oldest`; one of the tables has to count everybody. The search ends after `most`
-    blocks. It is meant for a handful of people: where tables say little, much fits, and it takes long.
+    The search is meant for a handful of people. Where tables say little, much fits, and it takes long.
+
+    Args:
+        tables: The lines of the tables, each a `lapwing.adversary.attacks.census.Statistic`. A line without conditions
+            must count everybody.
+        oldest: The largest age. Ages are whole numbers from 0.
+        most: How many blocks to find at most.
+
+    Returns:
+        The blocks, each a list of people (age, sex, origin, married) in no particular order.
+
+    Raises:
+        InvalidParameter: If no line counts everybody, or a line groups by something else than sex, origin and married.
+
+    >>> from lapwing.adversary.attacks.census import Person, Statistic
+    >>> everybody, women = Statistic({}, 2, mean=40.0, median=40.0), Statistic({"sex": "F"}, 1, mean=30.0)
+    >>> facts = [Statistic({"origin": "A"}, 2), Statistic({"married": True}, 0)]
+    >>> [block] = reconstruct_block([everybody, women, *facts])
+    >>> print(*block, sep=", ")
+    30 FA single, 50 MA single
     """
     oldest, most = checks.whole(oldest=oldest), checks.whole(most=most)
     everybody = [line.count for line in tables if not line.where]

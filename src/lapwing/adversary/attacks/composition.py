@@ -25,14 +25,26 @@ HOSPITALS = (range(200), range(100, 300))
 def composition(
     tables: Sequence[Any], quasi_identifiers: Sequence[str], sensitive: str, targets: Targets
 ) -> list[Conclusion]:
-    """What several published tables say together about people who are in all of them.
+    """Combine several published tables about people who are in all of them.
 
-    What a person has occurs in their class of every table. Among the values that do, Bayes' rule takes a value in
-    proportion to its share in each class, divided by its share in all tables for every table but the first. This takes
-    it that nobody else is in the person's class of two tables: whoever is counts twice, and `sure` says too much. What
+    A person's value occurs in their class of every table. By Bayes' rule the odds of such a value are the product of
+    its shares in these classes, divided by its share in all tables for every table but the first. This assumes that
+    nobody else is in the person's class of two tables. Anybody who is counts twice, and then `sure` is too large. What
     is certain stays certain.
 
     Source: Ganta, Kasiviswanathan and Smith 2008, Composition attacks and auxiliary information in data privacy.
+
+    Args:
+        tables: The published tables, each as columns by name, rows as dicts, or a data frame.
+        quasi_identifiers: The columns that the attacker may know of a person. All tables have them.
+        sensitive: The column that the attacker wants to know. All tables have it.
+        targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`.
+
+    Returns:
+        A conclusion for each person whom rows of all tables fit.
+
+    Raises:
+        InvalidParameter: If there is no table.
 
     >>> first = {"age": ["60-80", "60-80"], "illness": ["Parkinson's", "stroke"]}
     >>> second = {"age": [">= 70", ">= 70"], "illness": ["Parkinson's", "arthritis"]}

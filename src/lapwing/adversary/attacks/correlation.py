@@ -1,8 +1,8 @@
 """Correlated metrics: reports about the same secret add up. This is the critique of Chrome's metrics.
 
 “An app banner was shown” and “an app banner was dismissed” both report the site, each with a budget of its own, so a
-site is reported twice. The same happens to somebody with several devices, whose permanent responses
-differ, and to a value that changes in a known way, which is new to the memory every day and old to the attacker.
+site is reported twice. The same happens to somebody with several devices, whose permanent responses differ. It also
+happens to a value that changes in a known way: it is new to the memory every day, and the attacker can undo the change.
 """
 
 from __future__ import annotations
@@ -39,10 +39,27 @@ TIMES = 20
 def correlated(
     streams: Sequence[tuple[Rows, Sequence[Any]]], protocol: PermanentResponse, *, about: str = "the target"
 ) -> Conclusion:
-    """Which secret is behind several memoised streams of reports, each of which depends on it in a known way.
+    """Find the secret behind several streams of RAPPOR reports, each of which depends on it in a known way.
 
-    A stream comes with the answers it would have for every secret: the same list for metrics that all report the site,
-    tomorrow's page for today's. The secret is named by the first list; the evidence of the streams adds up.
+    The evidence of the streams adds up. Each stream has one permanent response, which is kept for all its reports.
+
+    Args:
+        streams: For each stream its reports, as packed bits (`reports.column("bits")`), and the list of answers that it
+            would have for every possible secret. Metrics about the same site have the same list.
+        protocol: The protocol of the reports, such as `lapwing.crowd.Rappor`.
+        about: What the conclusion calls the target.
+
+    Returns:
+        The likeliest secret, named as in the first list. All were equally likely beforehand.
+
+    Raises:
+        InvalidParameter: If there is no stream, or the lists of answers differ in length.
+
+    >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.adversary.attacks.correlation import CHROME, streams_of
+    >>> streams = streams_of(5, 12, CHROME, repeatable("metrics"))  # twelve metrics about the sixth site
+    >>> correlated(streams, CHROME).guess
+    'site5.example'
     """
     if not streams or len({len(answers) for _, answers in streams}) != 1:
         why = "must be one or more, with an answer each for the same secrets"

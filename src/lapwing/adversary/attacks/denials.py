@@ -1,7 +1,7 @@
 """Denials: an auditor that looks at the data before it refuses reveals the data by its refusals.
 
-Source: Kenthapadi, Mishra and Nissim 2005, Simulatable auditing. An auditor refuses what would give a value away. If
-that depends on the true answer, the refusal says what the answer would have been. Two examples:
+Source: Kenthapadi, Mishra and Nissim 2005, Simulatable auditing. An auditor refuses answers that would reveal a value.
+If this decision depends on the true answer, the refusal says what the answer would have been. Two examples:
 
 - maxima: “all but Ada” is refused if and only if Ada alone has the maximum of all, which was answered before;
 - sums of values that are 0 or 1: the sum of two people is refused if and only if it is 0 or 2, so if they are equal.
@@ -38,11 +38,24 @@ Ask = Callable[[Iterable[int]], Any]
 
 
 def largest_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
-    """Values that an auditor of maxima gives away: of every three people, the largest.
+    """Find the largest value of every three people, from the refusals of an auditor of maxima.
 
-    The maximum of three is asked, and then of the three less one. If the largest is not shared, exactly that person's
-    absence is refused. So a third of any table with different values is known for certain after four questions for
-    every three people. (Asking for the maximum of four, three and two of four people gives an eighth on average.)
+    The attack asks for the maximum of three people, and then without each of them. If only one person has the maximum,
+    the question without that person is refused, and no other. So a third of any table with different values is known
+    for certain, after four questions for every three people.
+
+    Args:
+        ask: Gives the maximum over a list of people, or a `lapwing.anonymity.Refused`.
+        people: How many people there are, at least 3. They are numbered from 0.
+
+    Returns:
+        A conclusion for each person whose value follows. Nothing is said about the others.
+
+    >>> from lapwing.anonymity import MaxAuditor
+    >>> print(*largest_by_refusals(MaxAuditor([7, 9, 8], simulatable=False).ask, people=3))
+    person 1: 9 (certainly). The maximum of 0 to 2 was answered. Without person 1 it was refused.
+    >>> largest_by_refusals(MaxAuditor([7, 9, 8], simulatable=True).ask, people=3)  # its refusals say nothing
+    []
     """
     conclusions = []
     for start in range(0, checks.whole(people=people, minimum=3) - 2, 3):
@@ -56,11 +69,23 @@ def largest_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
 
 
 def table_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
-    """Everybody's value, 0 or 1, from an auditor of sums who refuses what would give a value away.
+    """Find the value of each person, 0 or 1, from the refusals of an auditor of sums.
 
-    Neighbours in the list are equal if their sum is refused, and different if it is 1: that is the whole table, up to
-    exchanging 0 and 1. A sum over three people whom no chain of answers connects, not all equal, settles which.
-    (Of an auditor that refuses without looking at the data, this learns nothing.)
+    The sum of two neighbours is refused if their values are equal, and is 1 if not. This gives the whole table, up to
+    exchanging 0 and 1. A sum over three people whom no chain of answers connects, not all equal, tells which.
+    From an auditor that refuses without looking at the data, this learns nothing.
+
+    Args:
+        ask: Gives the sum over a list of people, or a `lapwing.anonymity.Refused`.
+        people: How many people there are, at least 2. They are numbered from 0.
+
+    Returns:
+        A conclusion for each person. They are certain, or 50 % sure if no question could tell 0 from 1.
+
+    >>> from lapwing.anonymity import ExhaustiveAuditor
+    >>> auditor = ExhaustiveAuditor([1, 1, 0, 0, 1], domain=(0, 1), simulatable=False)
+    >>> [(conclusion.guess, conclusion.sure) for conclusion in table_by_refusals(auditor.ask, people=5)]
+    [(1, 1.0), (1, 1.0), (0, 1.0), (0, 1.0), (1, 1.0)]
     """
     values, runs = [0], [0]
     for left, right in pairwise(range(checks.whole(people=people, minimum=2))):

@@ -1,4 +1,4 @@
-"""Two sums that differ by one person, subtracted.
+"""Differencing: subtract two sums that differ by one person.
 
 The question of the textbooks (Dwork and Roth 2014, section 1.1): how many people smoke, and how many of those who are
 not called Ada? A rule that refuses small query sets does not help, because both sets are large.
@@ -32,12 +32,25 @@ Totals = Callable[[Sequence[int]], tuple[Any, Any]]
 def differencing(
     total: float, without: float, *, noise: float = 0.0, errors: int = 2, about: str = "the target"
 ) -> Conclusion:
-    """A person's value, from totals with and without that person.
+    """Find a person's value, from totals with and without that person.
 
-    With noise, a value that is 0 or 1 with even odds beforehand. `noise` is the scale of discrete Laplace noise, and
-    `errors` says how much of it is in the difference: 2 if each total has its own, 1 if both were added up from the
-    same noisy cells. With a = e^(−1/scale), a difference is off by x with a probability proportional to a^|x| for one
-    error, and to a^|x|·(|x| + (1 + a²)/(1 − a²)) for two, the fraction being coth(1/scale).
+    If the totals have noise, the value must be 0 or 1, with even odds beforehand. With a = e^(−1/scale), the difference
+    is off by x with a probability proportional to a^|x| for one error, and to a^|x|·(|x| + (1 + a²)/(1 − a²)) for two,
+    where the fraction is coth(1/scale).
+
+    Args:
+        total: The total with the person.
+        without: The total without the person.
+        noise: The scale of discrete Laplace noise in the totals; 0 if they are exact.
+        errors: How many errors are in the difference: 2 if each total has its own noise, 1 if both were added up from
+            the same noisy cells.
+        about: What the conclusion calls the person.
+
+    Returns:
+        The value, or the likelier of 0 and 1 if there is noise.
+
+    Raises:
+        InvalidParameter: If a total is no number, or `errors` is more than 2.
 
     >>> print(differencing(43, 42))
     the target: 1 (certainly). The totals with and without differ by 1.

@@ -52,7 +52,26 @@ def rounded_rows(target: float | None = None, *, power: int = POWER, falls: int 
 
 
 def float_sum(output: float, *, sums: tuple[float, float], scale: float) -> Conclusion:
-    """Which of two sums Laplace noise of a scale was added to, for even odds beforehand."""
+    """Decide from a noisy sum whether the target is in the data.
+
+    The attacker knows both sums that are possible, and they are equally likely. Rounding moves them apart by more than
+    the sensitivity for which the noise was made.
+
+    Args:
+        output: The sum that was released, with Laplace noise.
+        sums: What the same code gives without the target and with it.
+        scale: The scale of the noise.
+
+    Returns:
+        True if the target is more likely in the data, False otherwise, and how sure the attacker is.
+
+    >>> from lapwing.adversary.attacks.float_sums import rounded_rows, running_sum
+    >>> sums = tuple(running_sum(rounded_rows(target)) for target in (None, 1))  # a record of at most 1
+    >>> sums
+    (4088.0, 4097.0)
+    >>> print(float_sum(4096.2, sums=sums, scale=1))
+    the target: True (99.9% sure). The sum is 4088 without the target and 4097 with it; 4096.2 was released.
+    """
     without, present = (abs(output - total) / float(checks.positive(scale=scale)) for total in sums)
     why = f"The sum is {sums[0]:g} without the target and {sums[1]:g} with it; {output:g} was released."
     return Conclusion(about="the target", guess=present < without, sure=sure_of(present - without), because=why)

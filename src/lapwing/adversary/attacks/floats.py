@@ -79,8 +79,21 @@ def laplace_ways(output: float, value: float, *, scale: float, formula: Formula 
 def float_laplace(
     outputs: Sequence[float], *, scale: float, values: Pair = (0.0, 1.0), formula: Formula = textbook
 ) -> Conclusion:
-    """Which of two values the noise was added to, from one output of `naive_laplace` or several for the same value.
+    """Decide between two values, from outputs of a Laplace sampler in floating point.
 
+    The sampler can make some outputs from one value only. The attack counts the uniform numbers that give each output.
+
+    Args:
+        outputs: One or more outputs for the same value, with all their digits.
+        scale: The scale of the noise.
+        values: The two values that are possible, equally likely beforehand.
+        formula: How the sampler makes noise of a uniform number. By default the textbook formula, as in
+            `lapwing.adversary.attacks.floats.naive_laplace`.
+
+    Returns:
+        The likelier value, and how sure the attacker is.
+
+    >>> from lapwing.adversary.attacks.floats import naive_laplace
     >>> from lapwing.noise import Reproducible
     >>> outputs = [naive_laplace(1.0, scale=10.0, entropy=Reproducible(b"doc"))]
     >>> float_laplace(outputs, scale=10.0).guess
@@ -132,7 +145,24 @@ def gaussian_ways(outputs: Pair, values: Pair, *, sigma: float) -> int:
 
 
 def float_gaussian(outputs: Pair, *, values: tuple[Pair, Pair] = ((0.0, 0.0), (1.0, 0.0)), sigma: float) -> Conclusion:
-    """Which of two pairs of values the noise was added to, from the two outputs of one call of the sampler."""
+    """Decide between two pairs of values, from the two outputs of one call of a Box–Muller sampler.
+
+    The two outputs together can be turned back into the two uniform numbers that made them. One alone cannot.
+
+    Args:
+        outputs: The two outputs of one call, with all their digits.
+        values: The two pairs of values that are possible, equally likely beforehand.
+        sigma: The standard deviation of the noise.
+
+    Returns:
+        The likelier pair, and how sure the attacker is.
+
+    >>> from lapwing.adversary.attacks.floats import naive_gaussian_pair
+    >>> from lapwing.noise import Reproducible
+    >>> outputs = naive_gaussian_pair((1.0, 0.0), sigma=10.0, entropy=Reproducible(b"doc"))
+    >>> float_gaussian(outputs, sigma=10.0).guess
+    (1.0, 0.0)
+    """
     checks.positive(sigma=sigma)
     _refuse_missing(outputs, 2)
     return _conclusion(values, [gaussian_ways(outputs, value, sigma=sigma) for value in values], str(outputs))

@@ -18,9 +18,20 @@ WEIGHTS = ward.even(2)
 def homogeneity(
     table: Any, quasi_identifiers: Sequence[str], sensitive: str, targets: Targets | None = None
 ) -> list[Conclusion]:
-    """What follows for certain about people whose whole class shares one value.
+    """Find people whose value is certain, because all rows that may be theirs have the same value.
 
     Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007, l-diversity, section 1.1.
+
+    Args:
+        table: The published table: columns by name, rows as dicts, or a data frame. Values may be coarse, as "40-50"
+            or "0213*".
+        quasi_identifiers: The columns that the attacker may know of a person.
+        sensitive: The column that the attacker wants to know.
+        targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`. None means everybody: one
+            conclusion for each class of rows that look alike.
+
+    Returns:
+        A conclusion for each person whose value follows. Nothing is said about the others.
 
     >>> wards = {"age": ["60-70", "40-50", "60-70", "40-50"], "illness": ["ulcer", "cancer", "stroke", "cancer"]}
     >>> print(*homogeneity(wards, ["age"], "illness", {"Mr. Smith": {"age": 47}}))

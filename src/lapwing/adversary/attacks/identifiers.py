@@ -1,9 +1,9 @@
-"""Health records without the 18 identifiers of HIPAA, linked to people again.
+"""Safe Harbor: health records without the 18 identifiers of HIPAA, linked to people again.
 
-The rule takes birthdays, postcodes and names, and leaves the year, three digits, and everything that is not on its
-list: sex, work, schooling, family. A neighbour knows these. (Sweeney and others 2017, Re-identification risks in HIPAA
-Safe Harbor data, did it with a real table that met the rule.) The town is made up, see `lapwing.datasets.town`; the
-secret, the result of a test, is a fair coin for every patient, so that nothing but their own record tells it.
+The rule removes names, birthdays and most digits of postcodes. It leaves the year of birth, three digits, and all that
+is not on its list: sex, work, schooling, family. A neighbour knows these. Sweeney and others (2017, Re-identification
+risks in HIPAA Safe Harbor data) did it with a real table that met the rule. Here the town is invented
+(`lapwing.datasets.town`), and the secret, the result of a test, is a fair coin for every patient.
 """
 
 from __future__ import annotations
@@ -36,12 +36,21 @@ def records(place: Town, who: Sequence[int], columns: Sequence[str], *, safe_har
 
 
 def relinked(place: Town, columns: Sequence[str], *, safe_harbor: bool = True) -> tuple[float, float]:
-    """Of all patients the share named rightly, and of those named the share that is right, by the list of voters.
+    """Link the hospital's records of an invented town to its voters, and say how often this names a patient.
 
-    Who knows a birthday knows the year: so the attacker coarsens the list just as the hospital did its records. A list
-    of voters has no jobs and no schooling; a neighbour, an employer or a data broker does.
+    The attacker coarsens the list of voters in the same way as the hospital coarsens its records. A list of voters has
+    no jobs and no schooling. A neighbour, an employer or a data broker knows these as well.
 
-    >>> share, _ = relinked(town(2_000), BY_LAW, safe_harbor=False)
+    Args:
+        place: The town, as `lapwing.datasets.town` makes it.
+        columns: What the attacker knows of people: names of columns of `place.people`.
+        safe_harbor: Whether the hospital removes the 18 identifiers of HIPAA, or only names.
+
+    Returns:
+        The share of all patients who are named correctly, and the share of named patients whose name is correct.
+
+    >>> from lapwing.datasets import town
+    >>> share, _ = relinked(town(2_000), ["birth_date", "sex", "postcode"], safe_harbor=False)
     >>> share > 0.5
     True
     """

@@ -71,9 +71,18 @@ SAFE_HARBOR: Mapping[str, Coarser] = {"birth_date": "year", "postcode": 3}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linkage:
-    """Which rows of a released table fit which people of a known one."""
+    """The result of `linkage`: which rows of a released table fit which known people.
+
+    >>> released = {"born": [1971, 1980], "diagnosis": ["asthma", "HIV"]}
+    >>> match = linkage(released, {"born": [1971, 1980, 1980]}, on="born")
+    >>> match.people_for(1), match.rows_for(0)
+    ([1, 2], [0])
+    >>> match.recall([0, 2])  # who the rows belong to in truth
+    0.5
+    """
 
     on: tuple[str, ...]
+    """The columns that were compared."""
     candidates: Places
     """For every released row, how many known people fit."""
     sure: NDArray[np.float64]
@@ -95,7 +104,7 @@ class Linkage:
 
     @property
     def named(self) -> dict[int, int]:
-        """The released rows that a single person fits, and that person's row."""
+        """The released rows that only one person fits, with the row of that person in the known table."""
         rows = np.flatnonzero(self.candidates == 1)
         if self._fit is None:
             last = np.full(int(max(self._released.max(initial=0), self._known.max(initial=0))) + 1, -1)
@@ -104,23 +113,46 @@ class Linkage:
         return {int(row): self.people_for(int(row))[0] for row in rows}
 
     def people_for(self, row: int) -> list[int]:
-        """The known people whom a released row fits."""
+        """The known people whom a released row fits.
+
+        Args:
+            row: The place of the row in the released table, from 0.
+
+        Returns:
+            Their places in the known table.
+        """
         mine = self._released[row]
         fits = self._known == mine if self._fit is None else self._fit[mine][self._known]
         people: list[int] = np.flatnonzero(fits).tolist()
         return people
 
     def rows_for(self, person: int) -> list[int]:
-        """The released rows that fit a known person."""
+        """The released rows that fit a known person.
+
+        Args:
+            person: The place of the person in the known table, from 0.
+
+        Returns:
+            Their places in the released table.
+        """
         theirs = self._known[person]
         fits = self._released == theirs if self._fit is None else self._fit[:, theirs][self._released]
         rows: list[int] = np.flatnonzero(fits).tolist()
         return rows
 
     def guess(self, person: int, values: Column, *, about: str | None = None, truth: Any = None) -> Conclusion:
-        """What the released rows say about somebody who is known to be among them, `values` being one of their columns.
+        """Guess a value of a person who is known to be in the released table.
 
-        Each of the rows that fit is equally likely to be the person's, so a value is as likely as it is frequent there.
+        Each of the rows that fit is equally likely to be the person's. So a value is as likely as it is frequent there.
+
+        Args:
+            person: The place of the person in the known table, from 0.
+            values: The column of the released table to guess from, a value for each row.
+            about: What the conclusion calls the person. None means the number of the person.
+            truth: The true value, to be kept in the conclusion.
+
+        Returns:
+            The likeliest value; None with a chance of 0 if no row fits.
         """
         self._every_row(values=values)
         rows = self.rows_for(person)
@@ -134,13 +166,27 @@ class Linkage:
         return Conclusion(about=about or f"person {person}", guess=best, sure=sure, because=because, truth=truth)
 
     def precision(self, truth: Sequence[int | None]) -> float:
-        """Of the rows that are named, the share named rightly; `truth` gives every released row's person, or None."""
+        """The share of named rows whose name is correct.
+
+        Args:
+            truth: For every released row, the place of its person in the known table; None if it is not there.
+
+        Returns:
+            A number from 0 to 1; 0 if no row is named.
+        """
         self._every_row(truth=truth)
         named = self.named
         return sum(truth[row] == person for row, person in named.items()) / len(named) if named else 0.0
 
     def recall(self, truth: Sequence[int | None]) -> float:
-        """Of all released rows, the share named rightly."""
+        """The share of all released rows that are named correctly.
+
+        Args:
+            truth: As for `precision`.
+
+        Returns:
+            A number from 0 to 1.
+        """
         self._every_row(truth=truth)
         return sum(truth[row] == person for row, person in self.named.items()) / len(truth) if len(truth) else 0.0
 
@@ -159,15 +205,23 @@ def linkage(
     coverage: Number = 1,
     fits: bool | Mapping[str, Fits] = False,
 ) -> Linkage:
-    """Compare the rows of a released table with known people in the columns `on`.
+    """Compare the rows of a released table with a list of known people.
 
-    `coverage` is the share of all people who are in the known table. If it is less than 1, even a single match may be
-    the wrong person: somebody who is not listed may share the values. A row belongs to any of the people with its
-    values with equal chances, so each of k candidates is right with probability 1/(k + λ) if λ people who fit are not
-    listed on average. How many there are is estimated as Good and Turing do.
+    A row belongs to each of the people with its values with equal chances. So each of k candidates is the right one
+    with probability 1/(k + λ), if λ people who fit are not listed on average. λ is estimated as by Good and Turing.
 
-    `fits=True` lets released values be coarser than known ones (`fits_value` says what is understood), and a mapping
-    brings a rule of your own for some columns.
+    Args:
+        released: The table without names: columns by name, rows as dicts, or a data frame.
+        known: The table of people whom the attacker knows, in the same form.
+        on: The columns to compare. Both tables have them.
+        coverage: The share of all people who are in the known table. If it is less than 1, even a single match may be
+            the wrong person, since somebody who is not listed may share the values.
+        fits: False compares values for equality. True lets released values be coarser: ranges, leading digits, years,
+            sets, or suppressed. A mapping does so too, with a rule of your own for the columns that it names: a
+            function of the released and the known value.
+
+    Returns:
+        Which rows fit which people.
 
     >>> released = {"born": [1971, 1980], "sex": ["f", "m"], "diagnosis": ["asthma", "HIV"]}
     >>> known = {"name": ["Ada", "Bob", "Carl"], "born": [1971, 1980, 1980], "sex": ["f", "m", "m"]}

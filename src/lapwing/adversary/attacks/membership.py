@@ -33,28 +33,44 @@ _TINY = 1e-12  # a probability is not taken to be smaller
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """What an attack says of every candidate; the truth, where it is known, tells how good the attack is."""
+    """The result of a membership attack: for every candidate, whether it was in the training data.
+
+    >>> import numpy as np
+    >>> evidence, chances = np.array([2.0, 1.0, -1.0]), np.array([0.9, 0.7, 0.2])
+    >>> result = Membership(attack="example", scores=evidence, chances=chances, truth=np.array([True, False, False]))
+    >>> result.guesses.tolist(), result.advantage, result.hits(false_alarms=0)
+    ([True, True, False], 0.5, 1.0)
+    """
 
     attack: str
+    """The attack, in a few words."""
     scores: Floats
-    """The evidence that a candidate was in."""
+    """The evidence that each candidate was in the training data: the larger, the more."""
     chances: Floats
-    """How sure the attacker is that it was, with even odds beforehand."""
+    """The chance of each candidate to have been in it, as the attacker computes it, with even odds beforehand."""
     truth: Bools | None = None
+    """Which candidates were in it; None if that is not known. How good an attack is can only be said with it."""
 
     @property
     def guesses(self) -> Bools:
-        """Who is called a member."""
+        """Which candidates the attacker calls members: those with a chance above one half."""
         return np.asarray(self.chances > 0.5)
 
     @property
     def advantage(self) -> float:
-        """Hits less false alarms."""
+        """The share of members who are called members, less the share of others who are."""
         inside = self._known()
         return float(np.mean(self.guesses[inside]) - np.mean(self.guesses[~inside]))
 
     def limits(self, confidence: checks.Number = CONFIDENCE) -> tuple[float, float]:
-        """Where the advantage over such candidates lies; for candidates that are independent of one another."""
+        """An interval for the advantage over all candidates like these. They must be independent of one another.
+
+        Args:
+            confidence: How sure the interval is, between 0 and 1.
+
+        Returns:
+            The lower and the upper end.
+        """
         inside, alpha = self._known(), (1 - float(checks.probability(confidence=confidence))) / 4
         hits, alarms = (
             limits(float(np.mean(self.guesses[group])), int(group.sum()), alpha) for group in (inside, ~inside)
@@ -62,7 +78,14 @@ class Membership:
         return hits[0] - alarms[1], hits[1] - alarms[0]
 
     def hits(self, false_alarms: checks.Number = 0.01) -> float:
-        """The share of members above a threshold that so small a share of the others is above."""
+        """The share of members that are detected at a given rate of false alarms.
+
+        Args:
+            false_alarms: The share of others who may be called members.
+
+        Returns:
+            A number from 0 to 1.
+        """
         inside, share = self._known(), float(checks.share(false_alarms=false_alarms))
         return hits_at(self.scores, inside, share)
 
@@ -76,7 +99,7 @@ class Membership:
 
     @property
     def learned(self) -> list[Conclusion]:
-        """The same as sentences, one for each candidate."""
+        """The result as conclusions in words, one for each candidate."""
         return [
             Conclusion(
                 about=f"candidate {place}",
@@ -116,14 +139,27 @@ class Membership:
 
 @helpful
 def threshold_attack(model: Any, members: Rows, others: Rows, *, score: Score | None = None) -> Membership:
-    """How well members are told from others by their loss alone (Yeom et al. 2018).
+    """Measure how well members of the training data are told from others by their loss alone (Yeom et al. 2018).
 
-    `model` is fitted: an estimator, or its `predict_proba` or `predict`. `members` are rows (X, y) it was fitted to and
-    `others` rows that it was not. The loss is the squared error, or the logarithmic loss where there are
-    probabilities. The threshold is chosen on every other row and used on the rest, and the other way round, so that
-    guesses, advantage and limits owe nothing to luck. The chances do: they are counted where the threshold was chosen,
-    and with a few dozen rows that tell nothing they are 0.58 on average, not 0.5.
+    The loss is the squared error, or the logarithmic loss where there are probabilities. The threshold is chosen on
+    half of the rows and used on the other half, and the reverse. So guesses, advantage and limits are not biased. The
+    chances are biased, since they are counted where the threshold was chosen: with a few dozen rows that tell nothing
+    they are 0.58 on average, not 0.5.
 
+    Args:
+        model: The fitted model: an estimator, or its `predict_proba` or `predict`.
+        members: Rows (X, y) that the model was fitted to.
+        others: Rows (X, y) like them that it was not fitted to.
+        score: The evidence that a model has seen each row, as a function of the model, X and y. None means minus the
+            loss.
+
+    Returns:
+        The result for all rows, members first, with the truth.
+
+    Raises:
+        InvalidParameter: If there are fewer than two members or two others.
+
+    >>> import numpy as np
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> known = dict(zip(X[:4, 0], [3, 1, 4, 1]))
     >>> predict = lambda rows: np.array([known.get(x, 0) for x in rows[:, 0]])

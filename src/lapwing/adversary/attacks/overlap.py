@@ -1,7 +1,7 @@
-"""Sums over groups that hardly overlap, solved as linear equations.
+"""Overlap: sums over groups that hardly overlap, solved as linear equations.
 
 Overlap control lets two questions share r people at most, so that it takes at least (2k − 1)/r sums over k people to
-find one value (`lapwing.anonymity.restriction.queries_needed`). With r = 1 it takes no more than that.
+find one value (`lapwing.anonymity.restriction.queries_needed`). With r = 1, this attack needs exactly that many.
 """
 
 from __future__ import annotations
@@ -29,7 +29,18 @@ PEOPLE = 1 + SIZE * (SIZE - 1)
 
 
 def overlap(groups: Sequence[Sequence[int]], answers: Sequence[int | Fraction], *, people: int) -> list[Conclusion]:
-    """Every value that follows from exact sums over groups of people, numbered from 0.
+    """Find every value that follows from exact sums over groups of people.
+
+    Args:
+        groups: For each sum, the people in it, numbered from 0.
+        answers: The sums.
+        people: How many people there are.
+
+    Returns:
+        A conclusion for each person whose value follows. Nothing is said about the others.
+
+    Raises:
+        InvalidParameter: If there are not as many answers as groups.
 
     >>> print(*overlap([[0, 1], [0, 2], [1, 2]], [3, 4, 5], people=3), sep="; ")
     person 0: 1 (certainly). It follows from 3 sums.; person 1: 2 (certainly). It follows from 3 sums.; \

@@ -1,8 +1,8 @@
-"""Poisoning: fake reports, an attack on the truth and not on privacy.
+"""Poisoning: fake reports distort the estimate of a local protocol. This is not an attack on privacy.
 
-Whoever writes a report of a local protocol without tossing its coins speaks louder than honest people, for estimates
-make up for coins that were never tossed (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021). The smaller epsilon, the
-louder. In front of a curator a fake is one more answer, whatever epsilon is.
+A fake report that is written without tossing the protocol's coins counts more than an honest one, since estimates
+correct for coins that were never tossed (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021). The smaller epsilon is,
+the more it counts. For a curator a fake is one more answer, whatever epsilon is.
 """
 
 from __future__ import annotations
@@ -52,9 +52,29 @@ def poisoned_share(true: Number, fakes: Number, *, if_true: Number, if_other: Nu
 def poison(
     protocol: ClosedProtocol, honest: Any, target: Any, fakes: int, entropy: Entropy, *, confidence: float = 0.95
 ) -> Conclusion:
-    """The share that is found for a target when fakes join honest people; `truth` is what the honest alone would show.
+    """Estimate the share of an answer from honest reports and fake ones that all promote it.
 
-    `sure` is the confidence of an analyst who knows nothing of fakes, in the interval that is stated.
+    Args:
+        protocol: A local protocol with a list of answers, such as `lapwing.crowd.UnaryEncoding`.
+        honest: The answers of the honest people.
+        target: The answer that the fakes promote.
+        fakes: How many fake reports there are. Each is made to raise the target as much as one report can.
+        entropy: Where the randomness of the reports comes from.
+        confidence: The confidence of the interval.
+
+    Returns:
+        The share with its interval, as an analyst believes it who does not know of the fakes. `sure` is its confidence.
+            `truth` is the share among honest people.
+
+    Raises:
+        InvalidParameter: If nobody is honest, or the protocol does not estimate counts of answers.
+
+    >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> protocol = UnaryEncoding(domain=4, one_if_true=0.5, one_if_other=0.25)
+    >>> conclusion = poison(protocol, [0, 1, 2, 3] * 2_500, 0, 1_000, repeatable("fakes"))
+    >>> conclusion.truth, float(conclusion.guess.partition("%")[0]) > 40
+    ('25.0%', True)
     """
     people = Answers.of(honest)
     if not len(people):

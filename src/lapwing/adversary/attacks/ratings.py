@@ -1,8 +1,8 @@
 """Sparse matching: a few ratings with errors identify a row. This is the attack on the Netflix prize.
 
 Narayanan and Shmatikov (2008), Robust de-anonymization of large sparse datasets. Everybody has rated a few of very many
-films, and hardly two people the same. Eight ratings, two of them wrong, with dates that are off by two weeks, are a
-name; pseudonyms do not help, nor do small changes to the ratings.
+films, and hardly two people the same ones. Eight ratings, two of them wrong, with dates that are off by two weeks,
+identify a person. Pseudonyms do not help, nor do small changes to the ratings.
 """
 
 from __future__ import annotations
@@ -178,8 +178,19 @@ class Matcher:
 
 
 def sparse_match(table: Ratings, known: Iterable[Rating], *, eccentricity: Number = ECCENTRICITY) -> Match:
-    """Find the viewer of whom some ratings are known, or say that nobody stands out.
+    """Find the viewer of whom some ratings are known.
 
+    Args:
+        table: The published ratings under pseudonyms, as `lapwing.adversary.attacks.ratings.Ratings`.
+        known: What the attacker knows, each a `Rating` of the same module. Stars and days may be wrong or missing.
+        eccentricity: How many standard deviations the best score must be above the second. The larger it is, the fewer
+            people are found, and the fewer by mistake.
+
+    Returns:
+        The match. Its `viewer` is None if nobody stands out.
+
+    >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.adversary.attacks.ratings import ratings, remembered
     >>> some = ratings(viewers=500, films=300, entropy=repeatable("films"))
     >>> known = remembered(some, 7, entropy=repeatable("memory"))
     >>> sparse_match(some, known).viewer

@@ -1,4 +1,4 @@
-"""A whole column of secrets from noisy sums over random groups of people.
+"""Reconstruction: a whole column of secret bits from noisy sums over random groups of people.
 
 Dinur and Nissim (2003): if the errors of all subset sums stay well below √n, nearly every one of n secret bits follows
 from them. Here as the linear program of Dwork, McSherry and Talwar (2007): find x in [0, 1]ⁿ with the least sum of
@@ -40,12 +40,19 @@ _CERTAIN = 700.0  # in log odds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reconstruction:
-    """Secrets that were read out of sums."""
+    """The result of `reconstruct`: a guess of every person's bit.
+
+    >>> result = reconstruct([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [2, 1, 1], noise=0)
+    >>> print(result)
+    110: 100.0% of these bits are expected to be right.
+    >>> print(result.learned(["Ada", "Bob", "Carl"])[0])
+    Ada: 1 (certainly). It fits the sums best; 100.0% of all bits are expected to be right.
+    """
 
     bits: NDArray[np.int64]
     """The guess for every person."""
     sure: Floats
-    """The chance that it is right: see `reconstruct`."""
+    """The chance that each guess is right, as `reconstruct` computes it."""
 
     def __str__(self) -> str:
         guess = "".join(map(str, self.bits.tolist()))
@@ -53,11 +60,19 @@ class Reconstruction:
 
     @property
     def expected(self) -> float:
-        """The share of the bits that the attacker believes to be right."""
+        """The share of the bits that the attacker expects to be right."""
         return float(self.sure.mean())
 
     def learned(self, names: Sequence[str] | None = None, truth: Sequence[int] | None = None) -> list[Conclusion]:
-        """Person by person."""
+        """The result as conclusions, one for each person.
+
+        Args:
+            names: What the conclusions call people. None means their numbers, from 1.
+            truth: Everybody's true bit, to be kept in the conclusions. None if it is not known.
+
+        Returns:
+            A conclusion for each person.
+        """
         because = f"It fits the sums best; {self.expected:.1%} of all bits are expected to be right."
         return [
             Conclusion(
@@ -80,13 +95,25 @@ def random_queries(people: int, queries: int, entropy: Entropy) -> NDArray[np.in
 def reconstruct(
     queries: ArrayLike, answers: ArrayLike, *, noise: float | None = None, method: str = METHODS[0]
 ) -> Reconstruction:
-    """Everybody's bit from sums over groups: `queries[j, i]` is 1 if person i is in the sum `answers[j]`.
+    """Guess everybody's bit from noisy sums over groups of people.
 
-    `noise` is the standard deviation of an answer, 0 if they are exact; None takes it from how badly the sums fit,
-    which needs more queries than people. How sure is what least squares says of the guess: its estimate of a bit is
-    taken for a normal variable around it, all bits having been fair coins. (So it is below one half where the program
-    and least squares disagree. The program is the better of the two for noise with long tails, as Laplace's, least
-    squares where errors are bounded.) Sure is 1 where exact sums leave no other way.
+    How sure a guess is comes from least squares: its estimate of a bit is taken for a normal variable around the true
+    bit, and all bits are fair coins beforehand. So it is below one half where linear programming and least squares
+    disagree. It is 1 where exact sums leave no other possibility.
+
+    Args:
+        queries: A row for every sum and a column for every person: 1 if the person is in the sum, 0 if not.
+        answers: The sums, exact or with noise.
+        noise: The standard deviation of an answer, 0 if they are exact. None estimates it from how badly the sums fit,
+            which needs more queries than people.
+        method: `"linear programming"` is better for noise with long tails, such as Laplace noise. `"least squares"` is
+            faster, and better where errors are bounded.
+
+    Returns:
+        The guesses, and how sure each is.
+
+    Raises:
+        InvalidParameter: If the shapes do not fit, a number is missing or infinite, or the noise cannot be estimated.
 
     >>> result = reconstruct([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [2, 1, 1], noise=0)
     >>> result.bits.tolist(), result.sure.tolist()

@@ -1,7 +1,7 @@
-"""A budget that is renewed every day is no budget: the critique of Apple's deployment.
+"""Renewal: a budget that is renewed every day does not bound the loss. This is the critique of Apple's deployment.
 
-Tang, Korolova, Bai, Wang and Wang (2017) found that every day brought a fresh epsilon for every kind of data. Whoever
-uses the same emoji every day sends, day by day, another report about the same answer, and the epsilons add up.
+Tang, Korolova, Bai, Wang and Wang (2017) found that every day brought a fresh epsilon for every kind of data. A person
+who uses the same emoji every day sends another report about the same answer every day, and the epsilons add up.
 """
 
 from __future__ import annotations
@@ -54,11 +54,20 @@ def daily_evidence(reports: Reports, candidates: Sequence[Any]) -> Floats:
 
 
 def renewal(reports: Reports, candidates: Sequence[Any], *, about: str = "the target") -> Conclusion:
-    """Which of some answers is behind one person's reports of many days, if it was the same every day.
+    """Find the answer behind one person's reports of many days, if it was the same every day.
+
+    Args:
+        reports: The person's reports, made with a `lapwing.crowd.CountMeanSketch`.
+        candidates: The answers that are possible, equally likely beforehand.
+        about: What the conclusion calls the target.
+
+    Returns:
+        The likeliest answer, and how sure the attacker is.
 
     >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.crowd import CountMeanSketch
     >>> month = CountMeanSketch(epsilon=2, functions=1024, width=128).randomize(["💊"] * 30, repeatable("month"))
-    >>> renewal(month, EMOJI).guess
+    >>> renewal(month, ["😀", "😂", "💊", "🍼"]).guess
     '💊'
     """
     because = f"Of {len(candidates)} candidates, it fits {reports.n} report{'s' * (reports.n > 1)} best."

@@ -90,9 +90,25 @@ def repeated_reports(
     memoised: bool = True,
     about: str = "the target",
 ) -> Conclusion:
-    """Which of some answers is behind many reports of one person, all having been as likely beforehand.
+    """Find the answer behind many RAPPOR reports of one person.
 
-    `rows` are the packed bits of the reports (`reports.column("bits")`); `memoised` says how the device made them.
+    Args:
+        rows: The reports of the person, as packed bits (`reports.column("bits")`).
+        candidates: The answers that are possible, equally likely beforehand.
+        protocol: The protocol of the reports, such as `lapwing.crowd.Rappor`.
+        cohort: The cohort of the person, which reports tell.
+        memoised: Whether the device keeps a permanent response for all reports. Otherwise each report has fresh
+            randomness.
+        about: What the conclusion calls the target.
+
+    Returns:
+        The likeliest answer, and how sure the attacker is.
+
+    >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.adversary.attacks.repeated_reports import CHROME, SITES, fresh_reports
+    >>> rows = fresh_reports(CHROME, "site3.example", 100, repeatable("fresh"))
+    >>> repeated_reports(rows, SITES, CHROME, memoised=False).guess
+    'site3.example'
     """
     scores = evidence(rows, bits_set(candidates, protocol, cohort=cohort), protocol, memoised=memoised)
     because = f"Of {len(candidates)} candidates, it fits {len(rows)} report{'s' * (len(rows) > 1)} best."

@@ -1,9 +1,9 @@
 """Rounded counts: find a group where one person changes the rounded count, or ask until the rounding averages out.
 
-Against rounding to the nearest the attacker lets a set grow person by person until the answer flips. Just before, one
-more person with the property would have flipped it: so the attacker adds Ada instead. Nobody else's value need be
-known, and a rule against small sets does not help. Against random rounding the same two questions, with and without
-Ada, are asked again and again, and means compared.
+Against rounding to the nearest, the attacker lets a set grow person by person until the answer flips. In the set just
+before, one more person with the property flips the answer, so the attacker adds Ada instead. The attacker need not know
+anybody's value, and a rule against small sets does not help. Against random rounding the attacker asks the same two
+questions, with and without Ada, again and again, and compares the means.
 """
 
 from __future__ import annotations
@@ -28,10 +28,18 @@ Ask = Callable[[Sequence[int]], int]
 
 
 def tipping(ask: Ask, others: Sequence[int], target: int, *, smallest: int = 0) -> Conclusion | None:
-    """Whether the target has the property, from rounded counts of sets of `smallest` people or more.
+    """Find out from rounded counts whether the target has a property.
 
-    None if no set of others makes the answer flip.
+    Args:
+        ask: Gives the rounded count of people with the property, among people who are given by their numbers.
+        others: The numbers of the other people.
+        target: The number of the target.
+        smallest: The size of the first set. No smaller one is asked about.
 
+    Returns:
+        1 if the target has the property, 0 if not; None if no set of others makes the answer flip.
+
+    >>> from lapwing.anonymity import Rounding
     >>> values = [1, 1, 0, 1, 1]
     >>> rounded = Rounding(base=5)
     >>> learned = tipping(lambda members: rounded.release(sum(values[i] for i in members)), [1, 2, 3, 4], target=0)

@@ -1,7 +1,7 @@
 """Shadow models: was this person in the training data? Compare with models fitted with and without that person.
 
 Shadow models (Shokri et al. 2017), judged by the ratio of two normal likelihoods for every candidate (Carlini et al.
-2022). An attacker who knows everybody else needs one candidate only; `Tell` is what he learns from his shadows.
+2022). An attacker who knows everybody else needs one candidate only; `Tell` is what this attacker learns from shadows.
 """
 
 from __future__ import annotations
@@ -48,13 +48,32 @@ def shadow_attack(
     truth: Any = None,
     entropy: Entropy = SYSTEM,
 ) -> Membership:
-    """Who of the candidates (X, y) was in, from models fitted to random halves of the candidates and of the `pool`.
+    """Decide which candidates were in the training data, with shadow models fitted to random halves of similar rows.
 
-    `fit` is an estimator, or a function of (X, y) that gives a model: the way the attacked `model` was made, with fresh
-    randomness at every call. `pool` are other rows like those it was fitted to. Each candidate is in exactly half of
-    the shadows. `offline` means that the shadows were there before the candidates: these are in none of them, and by
-    how much a member looks better is learnt from the pool. `truth` says who really was in, if that is known.
+    Each candidate is in exactly half of the shadow models, unless the attack is offline.
 
+    Args:
+        fit: How the attacked model was made: an estimator, or a function of (X, y) that gives a model, with fresh
+            randomness at every call.
+        model: The attacked model, fitted: an estimator, or its `predict_proba` or `predict`.
+        candidates: The rows (X, y) that may have been in the training data.
+        pool: Other rows (X, y) like those of the training data, which the shadow models are fitted to as well. None
+            means none.
+        shadows: How many shadow models to fit, at least 4; an odd number is rounded up.
+        offline: Whether shadow models are fitted to the pool alone, so that they can be used for any candidates. How
+            much better a member looks is then learnt from the pool.
+        score: The evidence that a model has seen each row, as a function of the model, X and y. None means the log odds
+            of the true class, or minus the logarithm of the squared error.
+        truth: For every candidate, whether it was in the training data. None if that is not known.
+        entropy: Where the random halves come from.
+
+    Returns:
+        The result for all candidates.
+
+    Raises:
+        InvalidParameter: If `truth` has another length than the candidates, or an offline attack has no pool.
+
+    >>> import numpy as np
     >>> X = np.array([[1.0], [2], [3], [4]])
     >>> fit = lambda X, y: (lambda rows: np.array([1.0 * (row in X) for row in rows]))
     >>> shadow_attack(fit, fit(X[:2], None), (X, np.ones(4)), shadows=4).guesses.tolist()

@@ -1,4 +1,4 @@
-"""Different values that mean the same: a class may be diverse in words and not in meaning."""
+"""Similarity: different values that mean the same, so that a class is diverse in words and not in meaning."""
 
 from __future__ import annotations
 
@@ -32,11 +32,25 @@ def similarity(
     groups: Mapping[Any, Any] | None = None,
     within: Number | None = None,
 ) -> list[Conclusion]:
-    """What follows for certain about people whose class has values that mean the same.
-
-    Either `groups` says for each value what it means, or numbers that lie `within` so much of one another are alike.
+    """Find people of whom something is certain, because all rows that may be theirs mean the same.
 
     Source: Li, Li and Venkatasubramanian 2007, t-closeness, section 3.1.
+
+    Args:
+        table: The published table: columns by name, rows as dicts, or a data frame. Values may be coarse, as "40-50"
+            or "0213*".
+        quasi_identifiers: The columns that the attacker may know of a person.
+        sensitive: The column that the attacker wants to know.
+        targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`. None means everybody: one
+            conclusion for each class of rows that look alike.
+        groups: The meaning of each value. A value that is not named means itself.
+        within: For a column of numbers: values that differ by at most this count as alike. Pass it or `groups`.
+
+    Returns:
+        A conclusion for each person whose meaning or range follows. Nothing is said about the others.
+
+    Raises:
+        InvalidParameter: If both `groups` and `within` are given, or neither, or `within` and a value is no number.
 
     >>> wards = {"age": ["20s", "20s", "30s"], "illness": ["ulcer", "gastritis", "flu"], "pay": [3_000, 4_000, 9_000]}
     >>> stomach = {"ulcer": "a stomach disease", "gastritis": "a stomach disease", "flu": "a lung disease"}

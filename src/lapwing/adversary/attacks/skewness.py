@@ -32,11 +32,25 @@ def skewness(
     value: Any = None,
     times: Number = 2,
 ) -> list[Conclusion]:
-    """People for whom a value is at least so many `times` as likely as for anybody in the table.
-
-    Without a `value`, the one that gains most is told of each person.
+    """Find people for whom a value is much likelier than for anybody in the table.
 
     Source: Li, Li and Venkatasubramanian 2007, t-closeness, section 3.1.
+
+    Args:
+        table: The published table: columns by name, rows as dicts, or a data frame. Values may be coarse, as "40-50"
+            or "0213*".
+        quasi_identifiers: The columns that the attacker may know of a person.
+        sensitive: The column that the attacker wants to know.
+        targets: What the attacker knows of each person, as `{"Ann": {"zip": "13053"}}`. None means everybody: one
+            conclusion for each class of rows that look alike.
+        value: The value to look for. None means, for each person, the one whose chance grows most.
+        times: How many times as likely a value must be among the rows that may be theirs as in the whole table.
+
+    Returns:
+        A conclusion for each person for whom a value is that much likelier.
+
+    Raises:
+        InvalidParameter: If the table does not have the value.
 
     >>> tests = {"zip": ["130**"] * 4 + ["148**"] * 96, "HIV": ["yes", "yes", "no", "no"] + ["no"] * 96}
     >>> print(*skewness(tests, ["zip"], "HIV", value="yes"))

@@ -1,7 +1,7 @@
-"""Sub-sampling: a rare person in the sample is exposed, and with many samples everybody is in one.
+"""Sub-sampling: a rare person in the sample is exposed, and with many samples everybody is in one of them.
 
-Ada is the only lighthouse keeper. Two questions, how many keepers are in the sample and how many of them are ill, tell
-about her with certainty whenever she is in it. If each question gets a fresh sample, the attacker asks until she is.
+Ada is the only lighthouse keeper. Whenever she is in the sample, two questions reveal whether she is ill: how many
+keepers there are, and how many of them are ill. If each question gets a fresh sample, the attacker asks until she is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ PEOPLE = 40
 
 
 def exposed(samples: Sequence[Columns], *, rare: str, sensitive: str) -> Conclusion | None:
-    """What the only person with `rare` has in the column `sensitive`, if any of the samples holds that person.
+    """Find the sensitive value of a person who is the only one with a rare attribute, in the first sample with them.
+
+    Args:
+        samples: Published samples, each as columns by name.
+        rare: The column that is true for this person alone.
+        sensitive: The column that the attacker wants to know.
+
+    Returns:
+        The person's value; None if no sample contains them.
 
     >>> samples = [{"keeper": [0, 0], "ill": [1, 0]}, {"keeper": [0, 1], "ill": [0, 1]}]
     >>> exposed(samples, rare="keeper", sensitive="ill").guess

@@ -1,8 +1,7 @@
-"""Hidden cells of a printed table, recovered from its totals.
+"""Suppression: hidden cells of a printed table, recovered from its totals.
 
-A total less the printed cells of its row is the hidden cell, if only one is hidden; if more are hidden, linear
-programming gives the interval of every one. Who knows one of the others too (their own village, their own family)
-is back to subtraction.
+If only one cell of a row is hidden, it is the total less the printed cells. If more are hidden, linear programming
+gives the interval of each. An attacker who knows one of them (their own village or family) can subtract again.
 """
 
 from __future__ import annotations
@@ -25,8 +24,16 @@ OTHERS = 2
 
 
 def recovered(printed: Printed, *, known: Mapping[Cell, int] | None = None) -> list[Conclusion]:
-    """What the totals say about every hidden cell: a value where it follows, otherwise its interval.
+    """Find what the totals of a printed table say about its hidden cells.
 
+    Args:
+        printed: The table, as `lapwing.anonymity.CellSuppression.publish` prints it.
+        known: Counts of hidden cells that the attacker knows, by (row, column). None means none.
+
+    Returns:
+        A conclusion for each hidden cell: its value where it follows, otherwise the interval that it lies in.
+
+    >>> from lapwing.anonymity import CellSuppression
     >>> counts = {"North": {"flu": 40, "HIV": 2}, "South": {"flu": 31, "HIV": 9}}
     >>> for learned in recovered(CellSuppression(complementary=False).publish(counts)):
     ...     print(learned)

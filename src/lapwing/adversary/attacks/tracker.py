@@ -1,8 +1,7 @@
 """Trackers: questions about large groups that together answer a question about a group that is too small.
 
 Source: Denning, Denning and Schwartz 1979, The tracker: a threat to statistical database security; the individual
-tracker is Schlörer's (1975). They work for counts and sums of anything, against query-set-size control, and need a
-handful of questions.
+tracker is by Schlörer (1975). They work for counts and sums, against query-set-size control, with few questions.
 """
 
 from __future__ import annotations
@@ -28,10 +27,22 @@ Ask = Callable[[Formula], Any]
 
 
 def individual_tracker(ask: Ask, *, broad: Formula, narrow: Formula) -> Conclusion:
-    """The answer for `broad & narrow`, a group that is refused, from two that are not.
+    """Compute the answer for a group that is refused, from two groups that are not.
 
     q(A and B) = q(A) − q(A and not B); “A and not B” is the tracker of the person described by “A and B”.
 
+    Args:
+        ask: Gives a count or a sum over a group, or a `lapwing.anonymity.Refused`.
+        broad: The formula A, of a large group that the target belongs to.
+        narrow: The formula B, which only the target satisfies within A.
+
+    Returns:
+        The exact answer for `broad & narrow`.
+
+    Raises:
+        InvalidParameter: If one of the two questions is refused.
+
+    >>> from lapwing.anonymity import RestrictedQueries, where
     >>> staff = {"sex": ["f", "m", "f", "f", "m"], "job": ["judge", "clerk", "clerk", "cook", "cook"]}
     >>> queries = RestrictedQueries({**staff, "pay": [9, 3, 2, 1, 1]}, smallest=2)
     >>> ask = lambda group: queries.sum("pay", group)
@@ -45,10 +56,31 @@ def individual_tracker(ask: Ask, *, broad: Formula, narrow: Formula) -> Conclusi
 
 
 def general_tracker(ask: Ask, target: Formula, *, tracker: Formula) -> Conclusion:
-    """The answer for any group, from a tracker T that has between 2a and n − 2a members.
+    """Compute the answer for any group, with a tracker T that has between 2a and n − 2a members.
 
-    For a group C that is too small, q(C) = q(C or T) + q(C or not T) − q(T) − q(not T): all of C is counted twice,
-    everybody else once. For one that is too large, the same is done to its complement.
+    Groups of fewer than a people are refused, and of more than n − a. For a group C that is too small,
+    q(C) = q(C or T) + q(C or not T) − q(T) − q(not T): all of C is counted twice, everybody else once. For one that is
+    too large, the same is done to its complement.
+
+    Args:
+        ask: Gives a count or a sum over a group, or a `lapwing.anonymity.Refused`.
+        target: The formula of the group that the attacker wants to know about.
+        tracker: The formula T, as `find_tracker` finds it.
+
+    Returns:
+        The exact answer for the target.
+
+    Raises:
+        InvalidParameter: If one of the questions is refused.
+
+    >>> from lapwing.anonymity import RestrictedQueries, where
+    >>> staff = {"sex": ["f"] * 4 + ["m"] * 4, "job": ["judge"] + ["clerk"] * 7, "pay": [9, 3, 2, 1, 1, 2, 3, 2]}
+    >>> queries = RestrictedQueries(staff, smallest=2)
+    >>> ask = lambda group: queries.sum("pay", group)
+    >>> print(ask(where(job="judge")))
+    refused: only groups of 2 to 6 of the 8 people are answered
+    >>> general_tracker(ask, where(job="judge"), tracker=where(sex="m")).guess
+    9
     """
     inside, outside = _answered(ask, tracker, ~tracker)
     small = not any(isinstance(ask(target | side), Refused) for side in (tracker, ~tracker))
@@ -61,9 +93,23 @@ def general_tracker(ask: Ask, target: Formula, *, tracker: Formula) -> Conclusio
 
 
 def find_tracker(count: Ask, candidates: Iterable[Formula], *, smallest: int) -> Formula | None:
-    """The first formula that is a general tracker, by asking how many people it and its opposite describe.
+    """Find a general tracker, by asking how many people a formula and its opposite describe.
 
-    There is one in nearly every table: any attribute that splits people into halves will do, if a ≤ n/4.
+    There is one in nearly every table: if a ≤ n/4, any attribute that splits people into halves will do.
+
+    Args:
+        count: Counts the people of a group, or gives a `lapwing.anonymity.Refused`.
+        candidates: The formulas to try, in order.
+        smallest: The smallest group a that is answered.
+
+    Returns:
+        The first formula that is a tracker; None if none is.
+
+    >>> from lapwing.anonymity import RestrictedQueries, where
+    >>> staff = {"sex": ["f"] * 4 + ["m"] * 4, "job": ["judge"] + ["clerk"] * 7}
+    >>> queries = RestrictedQueries(staff, smallest=2)
+    >>> print(find_tracker(queries.count, [where(job="judge"), where(sex="m")], smallest=2))
+    sex is m
     """
     for formula in candidates:
         sides = [count(formula), count(~formula)]

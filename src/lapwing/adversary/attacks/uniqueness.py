@@ -1,4 +1,4 @@
-"""Uniqueness: how many people are the only ones with their values, by the columns released and how exact they are.
+"""Uniqueness: how many people are the only ones with their values, for the released columns and their precision.
 
 >>> table = {"sex": ["f", "f", "m"], "born": [1971, 1971, 1980]}
 >>> uniqueness(table, ["sex", "born"]).unique
@@ -31,9 +31,17 @@ DATES: Mapping[str, Callable[[date], Any]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Uniqueness:
-    """How many rows look like so many others in some columns."""
+    """The result of `uniqueness`: how many rows look alike in some columns.
+
+    >>> result = uniqueness({"sex": ["f", "f", "m"], "born": [1971, 1971, 1980]}, ["sex", "born"])
+    >>> print(result)
+    In sex, born, 33.3% of 3 rows look like no other, and 100.0% like 4 others at most.
+    >>> result.within(2), round(result.surprise, 3)
+    (1.0, 0.918)
+    """
 
     columns: tuple[str, ...]
+    """The columns that were compared."""
     sizes: NDArray[np.intp]
     """How many rows look alike, one number for every class of such rows."""
 
@@ -43,7 +51,7 @@ class Uniqueness:
 
     @property
     def rows(self) -> int:
-        """All of them."""
+        """How many rows the table has."""
         return int(self.sizes.sum())
 
     @property
@@ -52,13 +60,20 @@ class Uniqueness:
         return self.within(1)
 
     def within(self, size: int) -> float:
-        """The share of rows in classes of at most so many rows."""
+        """The share of rows that look like few others.
+
+        Args:
+            size: How many rows may look alike at most, the row itself included.
+
+        Returns:
+            A number from 0 to 1.
+        """
         most = checks.whole(size=size)
         return float(self.sizes[self.sizes <= most].sum() / self.rows) if self.rows else 0.0
 
     @property
     def distribution(self) -> dict[int, float]:
-        """For every size of a class, the share of rows that are in one of it."""
+        """For every size of a class of rows that look alike, the share of rows in classes of that size."""
         sizes, times = np.unique(self.sizes, return_counts=True)
         return {int(size): float(size * count / self.rows) for size, count in zip(sizes, times, strict=True)}
 
@@ -70,14 +85,38 @@ class Uniqueness:
 
 
 def uniqueness(table: Any, on: str | Sequence[str]) -> Uniqueness:
-    """How unique the rows of a table are, seen through some of its columns."""
+    """Count how many rows of a table look alike in some of its columns.
+
+    Args:
+        table: Columns by name, rows as dicts, or a data frame.
+        on: The column or columns to compare.
+
+    Returns:
+        The sizes of the classes of rows that look alike, and what follows from them.
+
+    >>> uniqueness({"sex": ["f", "f", "m"], "born": [1971, 1980, 1980]}, ["sex", "born"]).unique
+    1.0
+    """
     columns = columns_of(table)
     names = some(columns, on=on)
     return Uniqueness(tuple(names), classes_of(columns, names).sizes)
 
 
 def uniqueness_curve(table: Any, on: Sequence[str], *, strongest_first: bool = False) -> list[Uniqueness]:
-    """The same as columns are released one after another, in the order given or always the one that tells most next."""
+    """Count how many rows look alike as columns are released one after another.
+
+    Args:
+        table: Columns by name, rows as dicts, or a data frame.
+        on: The columns, in the order of their release.
+        strongest_first: Whether to choose the order: next is always the column that tells most.
+
+    Returns:
+        One result for each column, with all columns up to it.
+
+    >>> table = {"sex": ["f", "f", "m", "m"], "born": [1971, 1980, 1980, 1990]}
+    >>> [(step.columns, step.unique) for step in uniqueness_curve(table, ["sex", "born"], strongest_first=True)]
+    [(('born',), 0.5), (('born', 'sex'), 1.0)]
+    """
     columns = columns_of(table)
     left, taken, curve = named(columns, on=on), list[str](), list[Uniqueness]()
     while left:
@@ -90,11 +129,17 @@ def uniqueness_curve(table: Any, on: Sequence[str], *, strongest_first: bool = F
 
 
 def coarsen(table: Any, **how: Coarser) -> Columns:
-    """The same table, some columns less exact.
+    """Make some columns of a table less exact. Missing values stay missing.
 
-    For dates "month", "year" or "decade"; for words a number of leading characters; for numbers the width of a range;
-    or any function of a value. Missing values stay missing.
+    Args:
+        table: Columns by name, rows as dicts, or a data frame.
+        how: For each column by its name how exact it stays: `"month"`, `"year"` or `"decade"` for dates, the number of
+            leading characters for words, the width of a range for whole numbers, or any function of a value.
 
+    Returns:
+        All columns by name.
+
+    >>> from datetime import date
     >>> coarsen({"born": [date(1971, 10, 2)], "zip": ["02138"], "age": [53]}, born="year", zip=3, age=10)
     {'born': [1971], 'zip': ['021**'], 'age': ['50–59']}
     """
