@@ -34,10 +34,8 @@ SUREST = 36.0
 class Conclusion:
     """What an attacker found out about a person or thing, and how sure the attacker is.
 
-    >>> from lapwing.adversary.attacks import differencing
-    >>> conclusion = differencing(43, 42, about="Ada smokes")
-    >>> conclusion.guess, conclusion.sure
-    (1, 1)
+    >>> print(Conclusion(about="Ada smokes", guess="yes", sure=0.731, because="The noisy totals differ by 2."))
+    Ada smokes: yes (73.1% sure). The noisy totals differ by 2.
     """
 
     about: str
@@ -60,8 +58,8 @@ class Conclusion:
 class Score:
     """How well an attack did against one method.
 
-    >>> from lapwing.adversary.attacks import attack
-    >>> score = attack("differencing").run(rounds=10, epsilons=[1]).weak[0]
+    >>> from lapwing.adversary.attacks import ATTACKS
+    >>> score = ATTACKS["differencing"].run(rounds=10, epsilons=[1]).weak[0]
     >>> score.method, score.success
     ('exact sums', 1.0)
     """
@@ -86,8 +84,8 @@ class Score:
 class Contest:
     """The result of an attack: its scores against the weak methods, and against the private answer at each epsilon.
 
-    >>> from lapwing.adversary.attacks import attack
-    >>> contest = attack("differencing").run(rounds=200, epsilons=[0.5, 1])
+    >>> from lapwing.adversary.attacks import ATTACKS
+    >>> contest = ATTACKS["differencing"].run(rounds=200, epsilons=[0.5, 1])
     >>> contest.weak[0].success, [score.epsilon for score in contest.private], contest.holds
     (1.0, [0.5, 1.0], True)
     """
@@ -125,8 +123,8 @@ class Contest:
 class Attack:
     """A demonstration of one attack, ready to be run.
 
-    >>> from lapwing.adversary.attacks import attack
-    >>> averaging = attack("averaging")
+    >>> from lapwing.adversary.attacks import ATTACKS
+    >>> averaging = ATTACKS["averaging"]
     >>> averaging.secret
     'whether Ada smokes, like 42 others'
     >>> averaging.run(rounds=20, epsilons=[1]).holds
