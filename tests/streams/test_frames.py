@@ -142,9 +142,9 @@ def test_a_type_that_says_something_else_is_refused_whatever_its_cells_are(
 
 
 def test_a_column_that_is_not_there_is_refused_although_the_frame_is_empty(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="is not there"):
+    with pytest.raises(InvalidParameter, match="is missing"):
         read(tmp_path, pd.DataFrame({"while": [1]}), "whole")
-    with pytest.raises(InvalidParameter, match="is not there"):
+    with pytest.raises(InvalidParameter, match="is missing"):
         read(tmp_path, pd.DataFrame([{"other": 1}]).iloc[:0], "whole")
 
 
