@@ -36,7 +36,7 @@ def lab_notes(notes: Iterable[str], unit: str) -> tuple[str, ...]:
     The lab always keeps a ledger, although previews are priced without it.
     """
     once = (
-        f"each {unit} counts once, however many rows it has. To count more rows, raise “{ROWS_FIELD}” "
+        f"each {unit} counts once, however many rows they have. To count more rows, raise “{ROWS_FIELD}” "
         "where you state what is public about the table"
     )
     return tuple(once if "max_rows_per_unit" in note else note for note in notes if note != NO_LEDGER)

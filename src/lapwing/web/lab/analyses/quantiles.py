@@ -74,10 +74,7 @@ class Quantiles(Simple):
         ranks = Simple.preview(self, statement)
         assert self.column.bounds is not None
         low, high = self.column.bounds
-        why = (
-            f"This assumes that values are spread evenly from {low:g} to {high:g}. Where values are closer together, "
-            "the error is smaller; where they are further apart, it is larger."
-        )
+        why = f"This assumes that values are spread evenly from {low:g} to {high:g}; the true error differs."
         people = max(1, statement.people)
         even = tuple(
             Band(

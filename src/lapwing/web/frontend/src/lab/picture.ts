@@ -65,7 +65,7 @@ interface Signs {
   exact: string;
 }
 const SIGNS: Record<Drawing, Signs> = {
-  treemap: { private: "■", interval: "±", exact: "exact:" },
+  treemap: { private: "■", interval: "±", exact: "" },
   plane: { private: "●", interval: "├─┤", exact: "●" },
   curve: { private: "━", interval: "▒", exact: "━" },
   columns: { private: "■", interval: "I", exact: "━" },
