@@ -86,10 +86,10 @@ class Answer extends Asked<{ result: Result }> {
     const cut = after(exact, series, value);
     const clip =
       typeof cut === "number" && cut !== truth
-        ? ` Cutting values at their bounds alone moves it to ${said(cut, 5)}.`
+        ? ` Before noise it was ${said(cut, 5)}, because of the limits for rows and values.`
         : "";
     const moved = Math.abs(value.value - truth);
-    return `${private_} The exact answer is ${said(truth, 6)}: ${clip ? "noise and bounds" : "noise"} changed it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
+    return `${private_} The exact answer is ${said(truth, 6)}: ${clip ? "noise and limits" : "noise"} changed it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
   }
 
   /** Points have two numbers each. */
@@ -114,7 +114,7 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = rows.some(({ value }) => value.low !== null);
     const cut = exact?.series.some(({ name }) => name.endsWith(AFTER));
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, over the rows used</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Private, before noise</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
         const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
         const truth = other(exact, series, value)?.value;
