@@ -442,12 +442,12 @@ def test_what_rests_on_made_up_rows_is_called_a_guess(slug: str, form: dict[str,
     guessed = [band for band in shown.bands if not band.measured_in]
     assert guessed
     assert all(band.why for band in guessed)
-    [line] = [
-        one.text
-        for one in label(question, stated, Result("number", (), loss=lw.PureDP(1.0)), preview=shown).lines
-        if one.name.startswith("error")
-    ]
-    assert line.count("about ±") == len(guessed)
+    lines = label(question, stated, Result("number", (), loss=lw.PureDP(1.0)), preview=shown).lines
+    errors = {one.name: one.text for one in lines if one.name.startswith("error")}
+    guess = errors.pop("error, as a guess and not a bound")
+    assert guess.count("about ±") == len(guessed)
+    assert all(band.why in guess for band in guessed)
+    assert not any("about" in text for text in errors.values())  # what holds with 95 % confidence is no guess
 
 
 def test_slopes_that_are_shrunk_have_no_error_bars_that_promise_to_reach_the_exact_ones(lab: Lab) -> None:

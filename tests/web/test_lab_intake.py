@@ -562,7 +562,7 @@ def test_a_file_is_chosen_sent_described_and_deleted_in_a_browser(visit: Visitor
     expect(page.get_by_role("heading", name="What is public about it?")).to_be_visible()
     expect(page.get_by_label("Upper bound of age")).to_have_value("120")
     page.get_by_label("Allowance for everything that is ever asked, ε").press("ArrowLeft")
-    page.get_by_role("button", name="State this", exact=True).click()
+    page.get_by_role("button", name="Save and stay here").click()
     expect(page.get_by_role("status")).to_contain_text("Your description is stored")
     expect(page.get_by_text("ε = 0 of 0.89 is spent")).to_be_visible()
     page.get_by_role("button", name="Delete the table and all answers").click()

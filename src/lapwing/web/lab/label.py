@@ -64,7 +64,7 @@ def label(
         Line("mechanism", shown.mechanism),
         Line("stated", _stated(statement)),
         Line("contributions", _contributions(analysis, statement)),
-        Line(f"error, with {100 * shown.confidence:g} % confidence", _error(shown, float(explanation.data["epsilon"]))),
+        *_errors(shown, float(explanation.data["epsilon"])),
     ]
     if ledger is not None:
         lines.append(Line("left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))
@@ -97,17 +97,26 @@ def _contributions(analysis: Analysis, statement: Statement) -> str:
     return f"at most {counted(most, 'row')} of one {statement.unit} count{'' if most > 1 else 's'}"
 
 
-def _error(shown: Preview, epsilon: float) -> str:
-    parts = []
+def _errors(shown: Preview, epsilon: float) -> list[Line]:
+    """What holds with a confidence, and apart from it what is only a guess, with what it assumes."""
+    bounds: list[str] = []
+    guesses: list[str] = []
+    why: dict[str, None] = {}
     for band in shown.bands:
         error = error_at(band, epsilon)
-        said = (
-            "depends on the data"
-            if error is None
-            else f"{'about ' if band.why else ''}± {_plain(error)} {band.measured_in}".rstrip()
-        )
-        parts.append(f"{band.output}: {said}")
-    return "; ".join(parts)
+        if error is None:
+            bounds.append(f"{band.output}: depends on the data")
+            continue
+        said = f"± {_plain(error)} {band.measured_in}".rstrip()
+        if band.why:
+            guesses.append(f"{band.output}: about {said}")
+            why[band.why] = None
+        else:
+            bounds.append(f"{band.output}: {said}")
+    lines = [Line(f"error, with {100 * shown.confidence:g} % confidence", "; ".join(bounds))] if bounds else []
+    if guesses:
+        lines.append(Line("error, as a guess and not a bound", f"{'; '.join(guesses)}. {' '.join(why)}"))
+    return lines
 
 
 def _plain(error: float) -> str:

@@ -21,7 +21,7 @@ from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.web.lab import releases
 from lapwing.web.lab.analyses import forms, grouping
-from lapwing.web.lab.analyses.curated import CONFIDENCE, affordable, blank
+from lapwing.web.lab.analyses.curated import CONFIDENCE, affordable, blank, lab_notes
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.engine import ASKING, Stoppable, connected
@@ -74,10 +74,18 @@ def fields(statement: Statement) -> tuple[Field, ...]:
         word = statement.unit_word
         entries += [
             Field(
-                "active", "Active steps", value="3", kind="number", hint=f"One {word} counts in at most so many steps."
+                "active",
+                "Active steps",
+                value="3",
+                kind="number",
+                hint=f"In how many steps may one {word} count, at most?",
             ),
             Field(
-                "rows", "Rows in a step", value="1", kind="number", hint=f"At most so many rows of one {word} count."
+                "rows",
+                "Rows in a step",
+                value="1",
+                kind="number",
+                hint=f"How many rows of one {word} count in a step, at most?",
             ),
         ]
     return tuple(entries)
@@ -229,7 +237,9 @@ def quoted(wish: Wish, statement: Statement, left: float) -> list[tuple[str, lis
 
 def notes(wish: Wish, statement: Statement) -> tuple[str, ...]:
     """What the promise of a stream rests on."""
-    return wish.question(blank(statement)).quote(epsilon=1).notes
+    quote = wish.question(blank(statement)).quote(epsilon=1)
+    size = f"{quote.state_bytes:,} bytes"  # of a file on the server, which nobody here sees
+    return lab_notes((note for note in quote.notes if size not in note), statement.unit_word)
 
 
 def opened(bench: Bench, wish: Wish, epsilon: float) -> LabStream:

@@ -106,7 +106,7 @@ function sliding(field: HTMLInputElement): void {
   const slider = document.createElement("lw-epsilon") as Epsilon;
   slider.value = Number(field.value) || 1;
   slider.label = "Allowance for everything that is ever asked,";
-  slider.about = "that you are in the data, after everything was asked";
+  slider.when = "After all questions";
   slider.addEventListener("epsilon", (event) => (field.value = String((event as CustomEvent<number>).detail)));
   const label = field.closest("label")!;
   label.before(slider);

@@ -74,7 +74,7 @@ class StreamView extends LitElement {
     calm,
     css`
       .legend { display: flex; flex-wrap: wrap; gap: 0 1.2rem; font-size: 0.88rem; } .legend .private { color: var(--private); } .legend .noise { color: var(--noise); }
-      figure { margin: 0.4rem 0 0; } figcaption { font-weight: 600; }
+      figure { margin: 0.4rem 0 0; max-width: 46rem; /* wider, and its letters would be larger than the text */ } figcaption { font-weight: 600; }
       @media (min-width: 72rem) { .several { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.6rem; } }
     `,
   ];

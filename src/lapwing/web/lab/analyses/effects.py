@@ -20,7 +20,21 @@ REACH = tuple(share / 10 for share in range(1, 21))
 def of_people(analysis: Analysis, statement: Statement) -> tuple[tuple[int, Preview], ...]:
     """The preview for a tenth of the people, for as many as were stated, and for ten times as many. No data is read."""
     sizes = dict.fromkeys(max(1, round(statement.people * factor)) for factor in FACTORS)
-    return tuple((people, analysis.preview(replace(statement, people=people))) for people in sizes)
+    return tuple(
+        (people, _within(analysis.preview(replace(statement, people=people)), people * statement.max_rows_per_unit))
+        for people in sizes
+    )
+
+
+def _within(preview: Preview, rows: int) -> Preview:
+    """The same, but no rank is further off than there are rows."""
+    bands = tuple(
+        replace(band, errors=tuple(None if error is None else min(error, rows) for error in band.errors))
+        if band.measured_in == "ranks"
+        else band
+        for band in preview.bands
+    )
+    return replace(preview, bands=bands)
 
 
 def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:
@@ -61,9 +75,9 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
     return Result(
         "curve",
         (
-            Series("off by clipping", tuple(bias), note="what values beyond the bound lose"),
-            Series("off by noise", tuple(noise), note="at most this, with 95 % confidence"),
-            Series("together", tuple(both)),
+            Series("error from clipping", tuple(bias), note="what values beyond the bound lose"),
+            Series("error from noise", tuple(noise), note="at most this, with 95 % confidence"),
+            Series("both", tuple(both)),
         ),
         f"upper bound of {column.name}",
         notes=(f"the mean of {column.name} at ε = {epsilon:g}; not private, because it shows what clipping changes",),

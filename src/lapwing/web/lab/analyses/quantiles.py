@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -72,13 +73,13 @@ class Quantiles(Simple):
         """In ranks, and in the column's own unit as far as its values are spread evenly."""
         ranks = Simple.preview(self, statement)
         assert self.column.bounds is not None
-        width = self.column.bounds[1] - self.column.bounds[0]
+        low, high = self.column.bounds
+        why = f"This assumes that values are spread evenly from {low:g} to {high:g}; the true error differs."
         people = max(1, statement.people)
-        why = "If values are spread evenly between the bounds. Where values are closer together, the error is smaller."
         even = tuple(
             Band(
                 f"{band.output}, in {self.column.name}",
-                tuple(None if e is None else width * min(1.0, e / people) for e in band.errors),
+                tuple(None if e is None else (high - low) * min(1.0, e / people) for e in band.errors),
                 why=why,
             )
             for band in ranks.bands
@@ -93,8 +94,8 @@ class Quantiles(Simple):
             Value(called(share), series.values[0].value, x=share)
             for share, series in zip(self.shares, result.series, strict=True)
         )
-        note = "; ".join(dict.fromkeys(series.note for series in result.series))
-        return replace(result, series=(Series(self.output, values, note=note),), x_label="share of the rows")
+        notes = (*_by_quantile({series.name: series.note for series in result.series}), *result.notes)
+        return replace(result, series=(Series(self.output, values),), x_label="share of the rows", notes=notes)
 
     @property
     def output(self) -> str:
@@ -109,6 +110,16 @@ class Quantiles(Simple):
         values = zip(series.values, row, strict=True)
         plain = tuple(replace(value, value=None if n is None else float(n)) for value, n in values)
         return (replace(series, values=plain, note=""),)
+
+
+def _by_quantile(notes: Mapping[str, str]) -> list[str]:
+    """A line for each quantile, and once what is said about all of them."""
+    clauses = {name: [part for part in re.split("[;.] ", note) if part] for name, note in notes.items()}
+    shared = [part for part in next(iter(clauses.values()), []) if all(part in own for own in clauses.values())]
+    if len(clauses) == 1:
+        return shared
+    own = {name: "; ".join(part for part in parts if part not in shared) for name, parts in clauses.items()}
+    return [*(f"{name}: {text}" for name, text in own.items() if text), *shared]
 
 
 def called(share: float) -> str:

@@ -75,8 +75,11 @@ class Sql(CuratedAnalysis):
         groups = self.query(blank(statement)).grouping
         if not groups.keys or groups.secret:
             return ()
+        unknown = [line.output for line in self.query(blank(statement)).quote(epsilon=1).expected if line.error is None]
+        if not unknown:
+            return ()
         each = max(1, self.rows_per_group(statement))
-        return (f"errors of means are for groups of {each:,} rows, as if all were equally large",)
+        return (f"the error of {' and '.join(unknown)} assumes that all groups are equally large: {each:,} rows each",)
 
     def result(self, answer: Answer | Unprotected) -> Result:
         """One number, or bars for each output."""

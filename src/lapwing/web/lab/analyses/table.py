@@ -93,7 +93,7 @@ class Groups(Simple):
         if "mean" not in self.measures:
             return ()
         each = self.rows_per_group(statement)
-        return (f"the error of a mean is for groups of {each:,} rows, as if all were equally large",)
+        return (f"the error of a mean assumes that all groups are equally large: {each:,} rows each",)
 
     def result(self, answer: Any) -> Result:
         """Bars for each measure."""

@@ -4,7 +4,7 @@ import { Asked, TEACHING } from "./asked.js";
 import type { Result, Series, Value } from "./kinds.js";
 import { told } from "./told.js";
 import { asPrecise, said } from "./look.js";
-import { picture } from "./picture.js";
+import { legend, picture } from "./picture.js";
 import { benchOf, underWay } from "./waiting.js";
 
 const AFTER = " after bounds";
@@ -23,11 +23,19 @@ class Answer extends Asked<{ result: Result }> {
     const { mine } = this;
     if (!mine) return html`<slot></slot>`;
     const exact = this.found?.result ?? null;
-    return html`<div class="legend"><span class="private">● private answer</span>${mine.series.some(({ values }) => values.some(({ low }) => low !== null)) ? html`<span class="noise">├─┤ ${Math.round(100 * mine.confidence)} % interval for the exact answer</span>` : nothing}${exact ? html`<span class="exact">${mine.shape === "points" ? "●" : "┃"} exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
+    return html`<div class="legend">${this.signs(mine, exact)}${exact ? html`<span class="mark">${TEACHING}</span>` : nothing}</div>
       ${this.job ? underWay(this.job, benchOf()) : nothing}${this.wrong ? html`<p class="wrong" role="alert">${this.wrong}</p>` : nothing}
       ${picture(mine, exact)}
       <p class="seen" role="status">${this.sentence(mine, exact)}</p>
       ${this.folded(mine, html`<div class="scroll" tabindex="0" role="group" aria-label="The answer as a table">${this.table(mine, exact)}</div>`)}`;
+  }
+
+  /** What is drawn how: nothing, where nothing is drawn. */
+  private signs(mine: Result, exact: Result | null): TemplateResult | typeof nothing {
+    const signs = legend(mine);
+    if (!signs) return nothing;
+    const ranged = mine.series.some(({ values }) => values.some(({ low }) => low !== null));
+    return html`<span class="private">${signs.private} private answer</span>${ranged ? html`<span class="noise">${signs.interval} ${Math.round(100 * mine.confidence)} % interval for the exact answer</span>` : nothing}${exact ? html`<span class="exact">${signs.exact} exact answer</span>` : nothing}`;
   }
 
   /** A long table beside a picture waits until somebody wants it. */
@@ -78,10 +86,10 @@ class Answer extends Asked<{ result: Result }> {
     const cut = after(exact, series, value);
     const clip =
       typeof cut === "number" && cut !== truth
-        ? ` Cutting values at their bounds alone moves it to ${said(cut, 5)}.`
+        ? ` Before noise it was ${said(cut, 5)}, because of the limits for rows and values.`
         : "";
     const moved = Math.abs(value.value - truth);
-    return `${private_} The exact answer is ${said(truth, 6)}: ${clip ? "noise and bounds" : "noise"} changed it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
+    return `${private_} The exact answer is ${said(truth, 6)}: ${clip ? "noise and limits" : "noise"} changed it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
   }
 
   /** Points have two numbers each. */
@@ -106,7 +114,7 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = rows.some(({ value }) => value.low !== null);
     const cut = exact?.series.some(({ name }) => name.endsWith(AFTER));
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, cut at the bounds</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Private, before noise</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
         const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
         const truth = other(exact, series, value)?.value;

@@ -22,6 +22,7 @@ interface Outcome {
 const hundred = (share: number): string =>
   share > 0.99 && share < 1 ? "more than 99" : String(Math.round(100 * share));
 const atMost = (share: number): string => (share > 0.99 ? "more than 99" : String(Math.ceil(100 * share - 1e-9)));
+const limit = (share: number): string => (share > 0.99 ? "" : "at most ") + atMost(share);
 
 class Attacks extends Asked<{ outcomes: Outcome[] }> {
   protected readonly kind = "attacks";
@@ -30,7 +31,7 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
   override render(): TemplateResult {
     const outcomes = this.found?.outcomes ?? this.known?.limits ?? [];
     const played = outcomes.some((one) => one.private !== null);
-    return html`<div class="legend">${played ? html`<span class="exact">┃ exact answer</span><span class="adversary">● this answer, with its range</span>` : nothing}<span class="bound">▮ what no attacker exceeds</span>${played ? html`<span class="mark">teaching mode: played on your real rows, not kept</span>` : nothing}</div>
+    return html`<div class="legend">${played ? html`<span class="exact">┃ exact answer</span><span class="adversary">● right in the attacks we played, with a 95 % interval</span>` : nothing}<span class="bound">▮ limit for the true rate</span>${played ? html`<span class="mark">teaching mode: played on your real rows, not kept</span>` : nothing}</div>
       <figure>${this.picture(outcomes)}</figure>
       <p class="seen" role="status">${this.sentence(outcomes)}</p>
       ${this.teaching ? this.button(played ? "Attack again, another target" : "Attack this answer", () => [], true) : nothing}
@@ -42,7 +43,7 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
           ) => html`<tr><td><b>${one.title}</b><br />${one.how}</td><td class="right">${said(one.epsilon)}${one.epsilon > (this.known?.budget.left ?? 0) + 1e-9 ? html`<br /><small>more than is left</small>` : nothing}</td>
           ${played ? html`<td class="right">${one.exact === null ? "–" : hundred(one.exact)}</td><td class="right">${one.private === null ? "–" : html`${hundred(one.private)}<br /><small>${hundred(one.low ?? 0)} to ${hundred(one.high ?? 1)}</small>`}</td>` : nothing}<td class="right">${atMost(one.bound)}</td></tr>`,
         )}</tbody></table></div>
-        <p class="quiet">How many times out of 100 the attacker is right, if “in” and “not in” are equally likely beforehand.${played ? " The range is a 95 % interval for the true share." : ""}</p></details>`;
+        <p class="quiet">How often the attacker guesses correctly, out of 100, if “in” and “not in” were equally likely before.${played ? " The range is a 95 % interval for the true rate." : ""}</p></details>`;
   }
 
   private sentence(outcomes: Outcome[]): string {
@@ -50,16 +51,22 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
     const last = outcomes[outcomes.length - 1];
     if (!first || !last) return "";
     if (first.private === null || first.exact === null)
-      return `From this answer nobody is right more than ${atMost(first.bound)} times out of 100. ${last.questions} such answers would allow ${atMost(last.bound)}, and would cost ${said(last.epsilon)}: the budget is what stops that.`;
+      return `With this answer, an attacker can be right ${limit(first.bound)} times out of 100. With ${last.questions} such answers, an attacker could be right ${limit(last.bound)} times out of 100. ${this.price(last)}`;
     const falls =
       first.exact === 1
         ? "The exact answer gives the target away every time"
         : "Even the exact answer does not change with this target";
     const again =
       last.private !== null && last.private > first.private + 0.1
-        ? `Asking ${last.questions} times helps: right ${hundred(last.private)} times. But it costs ${said(last.epsilon)}.`
-        : `Asking ${last.questions} times would cost ${said(last.epsilon)}.`;
-    return `${falls}; from this answer the attacker is right ${hundred(first.private)} times out of 100, and at most ${atMost(first.bound)}. ${again}`;
+        ? `With ${last.questions} such answers, the attacker was right ${hundred(last.private)} times out of 100. `
+        : `With ${last.questions} such answers, an attacker could be right ${limit(last.bound)} times out of 100. `;
+    return `${falls}. With this answer, the attacker was right ${hundred(first.private)} times out of 100. The limit for the true rate is ${atMost(first.bound)}. ${again}${this.price(last)}`;
+  }
+
+  /** What so many answers would cost, beside what is left. */
+  private price({ epsilon }: Outcome): string {
+    const over = epsilon > (this.known?.budget.left ?? 0) + 1e-9;
+    return `They would cost ε = ${said(epsilon)}, ${over ? "more than is left of your budget" : "which your budget still allows"}.`;
   }
 
   private picture(outcomes: Outcome[]): SVGTemplateResult {
@@ -68,9 +75,9 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
     const at = place({ from: 0.5, to: 1, label: "" }, left, wide() - 40);
     const step = small ? 58 : 42;
     const floor = 12 + step * outcomes.length;
-    return svg`<svg viewBox="0 0 ${wide()} ${floor + 44}" role="img" aria-label="How often attackers are right, out of 100; as numbers in the table">
+    return svg`<svg viewBox="0 0 ${wide()} ${floor + 44}" role="img" aria-label="Correct guesses of attackers, out of 100; as numbers in the table">
       ${[0.5, 0.6, 0.7, 0.8, 0.9, 1].map((share) => svg`<g class="tick"><line x1=${at(share)} x2=${at(share)} y1="8" y2=${floor}></line><text x=${at(share)} y=${floor + 16} text-anchor="middle">${100 * share}</text></g>`)}
-      <text x=${(left + wide() - 40) / 2} y=${floor + 36} text-anchor="middle">times right, out of 100</text>
+      <text x=${(left + wide() - 40) / 2} y=${floor + 36} text-anchor="middle">correct guesses out of 100</text>
       ${outcomes.map((one, i) => {
         const y = 12 + step * i + step * (small ? 0.7 : 0.5);
         const clip = (share: number): number => at(Math.min(1, Math.max(0.5, share)));

@@ -1,4 +1,4 @@
-// What other bounds would do: low ones cut more off, high ones need more noise.
+// What other bounds would do: smaller ones cut off more values, larger ones need more noise.
 import { css, html, nothing, type TemplateResult } from "lit";
 import { chart, type Mark } from "../lib/chart.js";
 import { Asked, TEACHING } from "./asked.js";
@@ -12,7 +12,7 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
 
   override render(): TemplateResult {
     if (!this.found)
-      return html`<details><summary>What would other bounds do?</summary><p>Values outside their bounds count as the nearest bound. A low bound cuts more off, a high one needs more noise. See which of the two matters here.</p>${this.button("Compare bounds")}</details>`;
+      return html`<details><summary>What would other bounds do?</summary><p>Values outside their bounds count as the nearest bound. A smaller upper bound cuts off more values; a larger one needs more noise. See which of the two matters here.</p>${this.button("Compare bounds")}</details>`;
     const { result, column, stated } = this.found;
     const marks: Mark[] = result.series.map(({ values }, place) => ({
       kind: "line",
@@ -29,9 +29,9 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
       undefined,
     );
     return html`<h3>What would other bounds do?</h3>
-      <div class="legend"><span class="exact">┅ off by the cut</span><span class="noise">━ off by noise</span><span class="private">━ together</span></div>
-      ${all.length ? html`<figure>${chart({ x: { from: Math.min(...xs), to: Math.max(...xs), label: result.x_label }, y: { from: Math.max(Math.min(...all), Math.max(...all) / 1e4) / 1.3, to: Math.max(...all) * 1.3, label: `mean of ${column}: off by`, log: true }, marks, title: `How far off the mean of ${column} is, by its upper bound`, height: 260 })}</figure>` : nothing}
-      <p class="seen" role="status">${best ? `Of these, ${said(best.x ?? 0)} has the smallest error: ${said(best.value as number, 2)} in total. But you know this only because you looked at the data. A bound that follows the data reveals something about it.` : "There is nothing to compare."} <span class="mark">${TEACHING}</span></p>
+      <div class="legend"><span class="exact">┅ error from clipping</span><span class="noise">━ error from noise</span><span class="private">━ both</span></div>
+      ${all.length ? html`<figure>${chart({ x: { from: Math.min(...xs), to: Math.max(...xs), label: result.x_label }, y: { from: Math.max(Math.min(...all), Math.max(...all) / 1e4) / 1.3, to: Math.max(...all) * 1.3, label: `error of the mean of ${column}`, log: true }, marks, title: `How far off the mean of ${column} is, by its upper bound`, height: 260 })}</figure>` : nothing}
+      <p class="seen" role="status">${best ? `The upper bound ${said(best.x ?? 0)} has the smallest error from both: ${said(best.value as number, 3)}. But you know this only because you looked at the data. A bound that follows the data reveals something about it.` : "There is nothing to compare."} <span class="mark">${TEACHING}</span></p>
       <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Other bounds of ${column}"><table>
         <thead><tr><th scope="col">${result.x_label}</th>${result.series.map(({ name }) => html`<th scope="col" class="right">${name}</th>`)}</tr></thead>
         <tbody>${result.series[0]?.values.map(({ label }, row) => html`<tr><td>${label}</td>${result.series.map(({ values }) => html`<td class="right">${typeof values[row]?.value === "number" ? said(values[row]?.value as number, 3) : "–"}</td>`)}</tr>`)}</tbody></table></div></details>`;

@@ -51,7 +51,7 @@ class Draws extends Asked<Found> {
         ? this.button(this.found ? "Draw 100 times more" : "Draw 100 times", () => [["times", "100"]])
         : nothing;
     if (!this.found)
-      return html`${this.teaching ? html`<p>The answer you got is one of many possible answers. Here are a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
+      return html`${this.teaching ? html`<p>The answer you got is one of many possible answers. Draw a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
     const outputs = this.found.outputs.filter(({ draws }) => draws.length > 1);
     const one = outputs[this.which];
     if (!one) return html`<p>There is no number to draw again.</p>`;

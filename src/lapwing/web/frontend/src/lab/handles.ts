@@ -140,7 +140,8 @@ export class Handles extends LitElement {
     const mine = curve(band);
     const differs = (one: Point[]): boolean =>
       one.length > 0 && one.some(([, error], i) => Math.abs(Math.log(error / (mine[i]?.[1] ?? error))) > 0.01);
-    const others = (this.nearby ?? [])
+    const ranks = band.measured_in === "ranks";
+    const others = (ranks ? [] : (this.nearby ?? []))
       .map(({ people, bands }) => ({ people, points: curve(bands[this.output]) }))
       .filter(({ points }) => differs(points));
     const marks: Mark[] = others.map(({ people, points }) => ({
@@ -163,9 +164,15 @@ export class Handles extends LitElement {
     if (left < 10 && left >= 0.01)
       marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
-    const same = !others.length;
+    const crowds = others.map(({ people }) => said(people));
     const size = this.nearby
-      ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `Each line is for so many people; dashed are a tenth and ten times as many. The noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>`
+      ? html`<p class="quiet">${
+          ranks
+            ? "The error in ranks is the same for any number of people. In a larger crowd the same ranks are closer together in value."
+            : !crowds.length
+              ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.`
+              : `The solid line is for ${said(asking.people)} people, the dashed ${crowds.length > 1 ? "lines are" : "line is"} for ${crowds.join(" and ")}. The noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`
+        }</p>`
       : html`<p class="quiet soon">…</p>`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
       <figcaption class="quiet">How far off ${band.output} may be at each ε. This does not look at your data: ${band.why ? "it is a guess from what you stated. " + band.why : "it follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}

@@ -23,23 +23,64 @@ const MOST_PICTURES = 6;
 
 /** One picture for each output. What cannot be drawn is in the table. */
 export function picture(mine: Result, exact: Result | null): TemplateResult[] {
-  if (mine.shape === "table") return [];
-  const drawable = mine.series.filter(({ values }) => values.some(({ value }) => value !== null));
-  return drawable.slice(0, MOST_PICTURES).map((series) => {
-    const other = exact?.series.find(({ name }) => name === series.name) ?? null;
-    const drawn = draw(mine, series, other);
-    return html`<figure>${mine.series.length > 1 ? html`<figcaption>${series.name}</figcaption>` : nothing}${drawn}</figure>`;
-  });
+  return drawable(mine)
+    .slice(0, MOST_PICTURES)
+    .map((series) => {
+      const other = exact?.series.find(({ name }) => name === series.name) ?? null;
+      const drawn = draw(mine, series, other);
+      return html`<figure>${mine.series.length > 1 ? html`<figcaption>${series.name}</figcaption>` : nothing}${drawn}</figure>`;
+    });
+}
+
+type Drawing = "treemap" | "plane" | "curve" | "columns" | "bars" | "rows";
+
+function drawing(result: Result, series: Series): Drawing {
+  const numbered = series.values.length > 1 && series.values.every(({ x }) => x !== null);
+  if (result.shape === "tree") return "treemap";
+  if (result.shape === "points") return "plane";
+  if (result.shape === "curve" && numbered) return "curve";
+  if (result.shape === "bars") return numbered && series.values.length > 6 ? "columns" : "bars";
+  return "rows";
 }
 
 function draw(result: Result, series: Series, exact: Series | null): SVGTemplateResult {
-  const numbered = series.values.length > 1 && series.values.every(({ x }) => x !== null);
-  if (result.shape === "tree") return treemap(series, exact, words(series, exact));
-  if (result.shape === "points") return plane(result, series, exact);
-  if (result.shape === "curve" && numbered) return curve(result, series, exact);
-  if (result.shape === "bars" && numbered && series.values.length > 6) return columns(result, series, exact);
-  return rows(result, series, exact);
+  switch (drawing(result, series)) {
+    case "treemap":
+      return treemap(series, exact, words(series, exact));
+    case "plane":
+      return plane(result, series, exact);
+    case "curve":
+      return curve(result, series, exact);
+    case "columns":
+      return columns(result, series, exact);
+    default:
+      return rows(result, series, exact);
+  }
 }
+
+/** The signs of a legend, as they are drawn; a treemap has words. */
+interface Signs {
+  private: string;
+  interval: string;
+  exact: string;
+}
+const SIGNS: Record<Drawing, Signs> = {
+  treemap: { private: "■", interval: "±", exact: "" },
+  plane: { private: "●", interval: "├─┤", exact: "●" },
+  curve: { private: "━", interval: "▒", exact: "━" },
+  columns: { private: "■", interval: "I", exact: "━" },
+  bars: { private: "■", interval: "├─┤", exact: "┃" },
+  rows: { private: "●", interval: "├─┤", exact: "┃" },
+};
+
+/** How the first picture of an answer shows what is private and what is exact. Null where nothing is drawn. */
+export function legend(mine: Result): Signs | null {
+  const first = drawable(mine)[0];
+  return first ? SIGNS[drawing(mine, first)] : null;
+}
+
+const drawable = (mine: Result): Series[] =>
+  mine.shape === "table" ? [] : mine.series.filter(({ values }) => values.some(({ value }) => value !== null));
 
 const ends = (values: readonly (Value | undefined)[]): number[] =>
   values
@@ -164,8 +205,8 @@ function curve(result: Result, series: Series, exact: Series | null): SVGTemplat
   if (above.length && below.length) {
     marks.push({ kind: "band", ink: "noise", points: above, lower: below });
   }
-  if (exact) marks.push({ kind: "line", ink: "exact", points: points(exact, ({ value }) => value), label: "exact" });
-  marks.push({ kind: "line", ink: "private", points: points(series, ({ value }) => value), label: "private" });
+  if (exact) marks.push({ kind: "line", ink: "exact", points: points(exact, ({ value }) => value) });
+  marks.push({ kind: "line", ink: "private", points: points(series, ({ value }) => value) });
   return chart({ ...axes(result, series, exact), marks, title: words(series, exact) });
 }
 

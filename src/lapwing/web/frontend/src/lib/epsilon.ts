@@ -26,17 +26,31 @@ export function epsilonAt(step: number): number {
 }
 
 export class Epsilon extends LitElement {
-  static override properties = { value: { type: Number }, label: { type: String }, about: { type: String } };
+  static override properties = {
+    value: { type: Number },
+    label: { type: String },
+    about: { type: String },
+    when: { type: String },
+    except: { type: String },
+    instead: { type: String },
+  };
   declare value: number;
   declare label: string;
   /** What is bet on in the words below. */
   declare about: string;
+  /** How these words begin, such as "After all questions". */
+  declare when: string;
+  /** When they may be wrong, such as "except with probability 10⁻⁶". */
+  declare except: string;
+  /** What stands below where epsilon is no promise. */
+  declare instead: string;
 
   constructor() {
     super();
     this.value = 1;
     this.label = "epsilon";
     this.about = "that you are in the data";
+    this.when = this.except = this.instead = "";
   }
 
   private change(value: number): void {
@@ -48,6 +62,10 @@ export class Epsilon extends LitElement {
   /** As it is shown: ln 3 has more digits than anybody reads. */
   private get shown(): string {
     return String(+this.value.toPrecision(6));
+  }
+
+  private get words(): string {
+    return this.instead || outOf(this.value, this.about, this.when, this.except);
   }
 
   /** What is no epsilon gives way to the one there was. */
@@ -62,7 +80,7 @@ export class Epsilon extends LitElement {
       <label for="slide">${this.label} ε</label>
       <input
         id="slide" type="range" min="0" max=${STEPS} step="1" list="marks" .value=${String(place(this.value))}
-        aria-valuetext="${this.shown}: ${outOf(this.value, this.about)}"
+        aria-valuetext="${this.shown}: ${this.words}"
         @input=${(event: Event) => this.change(epsilonAt(Number((event.target as HTMLInputElement).value)))}
       />
       <datalist id="marks">${MARKS.map(([mark, name]) => html`<option value=${place(mark)} label=${name}></option>`)}</datalist>
@@ -71,7 +89,7 @@ export class Epsilon extends LitElement {
         @change=${this.typed}
       />
       <span class="scale" aria-hidden="true">${POWERS.map((power) => html`<span>${power}</span>`)}</span>
-      <p>${outOf(this.value, this.about)}</p>
+      <p>${this.words}</p>
     </div>`;
   }
 

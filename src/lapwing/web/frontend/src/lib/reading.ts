@@ -100,14 +100,18 @@ function show({ slug, screens, questions }: Reading): void {
   for (const one of document.querySelectorAll<HTMLElement>(".learned li")) {
     const left = (one.dataset.served ?? "").split(" ").filter((id) => id && !read.has(id));
     one.classList.toggle("left", left.length > 0);
+    one.classList.toggle("read", !left.length);
     one.querySelector("small")?.remove();
-    if (!left.length) continue;
+    const still = document.createElement("small");
+    one.append(still);
+    if (!left.length) {
+      still.append("You have read this.");
+      continue;
+    }
     const link = document.createElement("a");
     link.href = `#${left[0]}`;
     link.textContent = document.getElementById(left[0] as string)?.querySelector("h2")?.textContent ?? "this section";
-    const still = document.createElement("small");
     still.append("Not yet: read ", link);
-    one.append(still);
   }
   const result = document.querySelector<HTMLElement>("#quiz-result");
   if (!result) return;
@@ -115,7 +119,7 @@ function show({ slug, screens, questions }: Reading): void {
   result.textContent =
     right === questions.length
       ? `✓ All ${right} questions right.`
-      : `${right} of ${questions.length} questions right so far.`;
+      : `You have answered ${right} of ${questions.length} questions correctly so far.`;
 }
 
 /** Where one is, marked in the map. */

@@ -2,9 +2,9 @@
 import { posterior } from "../math/odds.js";
 
 /** The worst case of a fifty-fifty belief. */
-export function outOf(epsilon: number, about = "that you are in the data"): string {
+export function outOf(epsilon: number, about = "that you are in the data", when = "", except = ""): string {
   const hundred = Math.ceil(100 * posterior(epsilon, 0.5) - 1e-9); // rounded to where "at most" stays true
-  return `An attacker who was 50 % sure ${about} can become ${hundred >= 100 ? "more than 99" : `at most ${hundred}`} % sure.`;
+  return `${when ? `${when}, an` : "An"} attacker who was 50 % sure ${about} can become ${hundred >= 100 ? "more than 99" : `at most ${hundred}`} % sure${except && ` (${except})`}.`;
 }
 
 export function percent(share: number, digits = 0): string {

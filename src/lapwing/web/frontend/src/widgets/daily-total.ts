@@ -44,7 +44,7 @@ export class DailyTotal extends Story {
   /** Standard normal, one for each way and day. */
   declare private draws: Record<Way, number[]>;
   protected readonly question =
-    "A helpline publishes every day how many people have called so far. What does that cost?";
+    "A helpline publishes every day how many calls there were so far this year. What does that cost?";
   protected readonly first = { days: 365, epsilon: 1, view: "error" };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -87,7 +87,7 @@ export class DailyTotal extends Story {
         <input type="range" min="0" max=${DAYS.length - 1} .value=${String(DAYS.indexOf(this.days))} aria-valuetext="${this.days} days"
           @input=${(event: Event) => this.take("days", DAYS[Number((event.target as HTMLInputElement).value)]!)} />
       </label>
-      ${this.epsilonHandle("budget for all days", "that you called (δ = 10⁻⁶ aside)")}
+      ${this.epsilonHandle("budget for all days", { about: "that you called", except: "except with probability 10⁻⁶" })}
       ${this.choice("view", "what is fixed?", Object.entries(VIEWS))}
       ${this.view === "error" ? html`<button type="button" class="main" @click=${this.publish}>Publish with other noise</button>` : ""}`;
   }

@@ -112,7 +112,7 @@ export class FindOne extends Story {
         "people in the batch",
         SIZES.map((size) => [size, String(size)] as const),
       )}
-      ${this.epsilonHandle("each report:", "of Ada's answer")}`;
+      ${this.epsilonHandle("each report:", { about: "of Ada's answer" })}`;
   }
 
   protected picture(): unknown {

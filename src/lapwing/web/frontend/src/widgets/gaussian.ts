@@ -47,7 +47,7 @@ export class GaussianStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle(undefined, "that you are in the data (δ aside)")}
+    return html`${this.epsilonHandle(undefined, { except: "except with probability δ" })}
       ${this.choice(
         "delta",
         "delta δ",

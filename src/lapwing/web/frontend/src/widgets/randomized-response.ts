@@ -62,7 +62,7 @@ export class RandomizedResponseStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle(undefined, "that your true answer is yes")}
+    return html`${this.epsilonHandle(undefined, { about: "that your true answer is yes" })}
       <div class="more">
         <label>smokers among those asked: ${percent(this.share)}
           <input type="range" min="0" max="100" step="5" .value=${String(100 * this.share)} aria-valuetext=${percent(this.share)}

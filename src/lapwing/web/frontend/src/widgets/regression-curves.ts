@@ -43,7 +43,12 @@ export class RegressionStory extends Story {
       ["private", "three private methods"],
       ["all", "all five"],
     ];
-    return html`${this.epsilonHandle()}
+    const claimed = this.shown === "study";
+    const about = {
+      study: "This ε is only claimed: neither method keeps it.",
+      all: "For the two methods of the study this ε is only claimed: neither of them keeps it.",
+    };
+    return html`${this.epsilonHandle(claimed ? "claimed" : "epsilon", { instead: about[this.shown as keyof typeof about] })}
       <fieldset><legend>which regressions</legend>${kinds.map(
         ([value, said]) =>
           html`<label class="one"><input type="radio" name="shown" value=${value!} .checked=${this.shown === value} @change=${() => this.take("shown", value!)} />${said}</label>`,
@@ -102,10 +107,10 @@ export class RegressionStory extends Story {
     const of = (name: string): Line => LINES.find((line) => line.name === name)!;
     const blind = (data.middle / data.exact).toFixed(2);
     if (this.shown === "study")
-      return `At ε = ${short(this.epsilon)} method 1 has ${times(of("method 1"))} the error without privacy, and method 2 has ${times(of("method 2"))}. Neither is private at any ε: both read from the data what must be public.`;
+      return `At ε = ${short(this.epsilon)} method 1 has ${times(of("method 1"))} the error of a fit without privacy, and method 2 has ${times(of("method 2"))}. Neither is private at any ε: both read from the data what must be public.`;
     const best = LINES.filter((line) => line.private).sort((a, b) => this.error(a) - this.error(b))[0]!;
     const lost = this.error(best) > 0.97 * data.middle;
-    return `At ε = ${short(this.epsilon)} the best private method (${best.said.replace("private: ", "noise on ")}) has ${times(best)} the error without privacy. A model that reads no record and always says 25 has ${blind} times the error${lost ? ". So 455 records teach practically nothing at this ε" : ""}.`;
+    return `At ε = ${short(this.epsilon)} the best private method (${best.said.replace("private: ", "noise on ")}) has ${times(best)} the error of a fit without privacy. A model that reads no record and always says 25 has ${blind} times that error${lost ? ". So 455 records teach practically nothing at this ε" : ""}.`;
   }
 
   protected table(): Table {

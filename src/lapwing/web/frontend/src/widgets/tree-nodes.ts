@@ -109,7 +109,7 @@ export class TreeNodes extends Story {
         .join(", "),
       nodesOf(place + 1).length,
     ]);
-    return { head: ["day", "calls so far", "nodes", "noises in the total"], rows };
+    return { head: ["day", "calls so far", "nodes", "draws of noise in the total"], rows };
   }
 
   static override styles = [

@@ -1,0 +1,82 @@
+"""What the lab says beside its numbers: true on the page it stands on, in the lab's own words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from clinic_bench import HELPLINE
+from markupsafe import escape
+
+from lapwing.curator import NO_LEDGER
+from lapwing.privacy import Ledger
+from lapwing.web import lab
+from lapwing.web.lab import streams
+from lapwing.web.lab.analyses import ANALYSES, effects
+from lapwing.web.lab.analyses.curated import ROWS_FIELD
+from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.bundled import EXAMPLES
+
+CLINIC = EXAMPLES["clinic"]
+STATED = CLINIC.statement
+TEMPLATES = Path(lab.__file__).parent.parent / "templates" / "lab"
+
+
+def test_notes_name_fields_of_the_lab_and_no_parameters_of_the_library(tmp_path: Path) -> None:
+    question = ANALYSES["count"].of(STATED, {})
+    shown = question.preview(STATED).notes
+    CLINIC.write(tmp_path / "rows.parquet")
+    released = question.release(
+        Data(tmp_path / "rows.parquet", STATED, Ledger(tmp_path / "ledger.db")), 0.5, lambda _: None
+    ).notes
+    for notes in (shown, released):
+        assert any("each patient counts once" in note and ROWS_FIELD in note for note in notes)
+        assert not any("max_" in note or "lw." in note or note == NO_LEDGER for note in notes)
+    assert str(escape(ROWS_FIELD)) in (TEMPLATES / "describe.html").read_text(encoding="utf-8")
+
+
+def test_the_notes_of_a_stream_say_nothing_of_ledgers_and_files() -> None:
+    statement = HELPLINE.statement
+    wish = streams.Wish.of(statement, {"time": "day", "every": "week", "start": "2025-01-01", "steps": "53"})
+    notes = streams.notes(wish, statement)
+    assert any("charged once" in note for note in notes)
+    assert not any(NO_LEDGER in note or "bytes" in note or "max_" in note for note in notes)
+
+
+def test_sql_says_what_the_error_of_a_mean_assumes_only_where_there_is_a_mean() -> None:
+    def remarks(outputs: str) -> tuple[str, ...]:
+        text = f"SELECT region, {outputs} FROM {STATED.name} GROUP BY region"
+        return ANALYSES["sql"].of(STATED, {"sql": text}).preview(STATED).notes
+
+    assert not any("equally large" in note for note in remarks("COUNT(*) AS n"))
+    [note] = [note for note in remarks("COUNT(*) AS n, AVG(age) AS years") if "equally large" in note]
+    assert note == "the error of years assumes that all groups are equally large: 500 rows each"
+
+
+def test_each_quantile_has_a_line_of_its_own_and_what_they_share_is_said_once(tmp_path: Path) -> None:
+    CLINIC.write(tmp_path / "rows.parquet")
+    data = Data(tmp_path / "rows.parquet", STATED, None)
+    question = ANALYSES["quantiles"].of(STATED, {"column": "age"})
+    notes = question.release(data, 1.0, lambda _: None).notes
+    for name in ("0.25 quantile", "median", "0.75 quantile"):
+        [line] = [note for note in notes if note.startswith(f"{name}: ")]
+        assert "ranks" in line
+    assert len([note for note in notes if "nearest bound" in note]) == 1
+    [one] = [
+        note
+        for note in ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"}).release(
+            data, 1.0, lambda _: None
+        ).notes
+        if "ranks" in note
+    ]  # fmt: skip
+    assert not one.startswith("median")
+
+
+def test_no_rank_is_further_off_than_there_are_rows() -> None:
+    question = ANALYSES["quantiles"].of(STATED, {"column": "age"})
+    for rows in (1, 2):
+        stated = replace(STATED, max_rows_per_unit=rows)
+        for people, preview in effects.of_people(question, stated):
+            ranks = [band for band in preview.bands if band.measured_in == "ranks"]
+            assert ranks
+            assert all(error is None or error <= rows * people for band in ranks for error in band.errors)
