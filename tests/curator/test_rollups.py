@@ -126,7 +126,7 @@ def test_a_release_loses_what_is_charged_level_by_level(tmp_path: Path) -> None:
     query = table.hierarchy(["country", "region", "town"], lw.count(), tree=PLACES, weights=[1, 1, 1, 1])
     quote = query.quote(epsilon=1)
     assert [line.what for line in quote.lines] == [
-        "rows in all",
+        "total rows",
         "rows by country",
         "rows by region",
         "rows by town",

@@ -307,12 +307,13 @@ _ASIDE = Fraction(1, 20)
 
 
 def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) -> str:
-    """How far a quantile may be off, in ranks, because how far apart ranks are is a secret."""
-    ranks = error_of(bound, items, confidence, None)
-    share = bound.pick.share if bound.pick is not None else Fraction(1, 2)
+    """Which quantile it is, and how far it may be off, in ranks, because how far apart ranks are is a secret."""
+    assert bound.pick is not None
+    ranks, share = error_of(bound, items, confidence, None), bound.pick.share
+    below = "half" if share == Fraction(1, 2) else f"{100 * float(share):.6g} %"
     low, high = (float(min(max(share + side, Fraction(0)), Fraction(1))) for side in (-_ASIDE, _ASIDE))
     return (
-        f"within {ranks:g} ranks of the exact quantile, with {100 * confidence:.6g} % confidence; how much that is in "
-        f"values depends on the data, so it cannot be shown. Quantiles on both sides, for example {low:g} and "
-        f"{high:g}, give an idea of it"
+        f"a value with {below} of the values below it, within {ranks:g} ranks of the exact quantile, with "
+        f"{100 * confidence:.6g} % confidence; how much that is in values depends on the data, so it cannot be shown. "
+        f"Quantiles on both sides, for example {low:g} and {high:g}, give an idea of it"
     )
