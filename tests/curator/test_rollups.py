@@ -476,3 +476,21 @@ def test_a_tree_stands_below_the_names_of_its_columns() -> None:
     asked = (lw.count(name="a_count_with_a_long_name"), lw.mean("cost"))
     answer = visits().release_hierarchy(["country"], *asked, keys={"country": ["France"]}, epsilon=100)
     assert len({len(line) for line in answer.tree("a_count_with_a_long_name").splitlines()}) == 1
+
+
+@together("money", [{"epsilon": 1}, {"rho": 0.1}])
+def test_a_quote_names_every_level_and_says_which_is_added_up(money: dict[str, float]) -> None:
+    regions = lw.open(
+        pd.DataFrame({"who": [1], "region": ["N"], "sex": ["f"]}),
+        unit="who",
+        keys={"region": ["N", "S"], "sex": ["f", "m"]},
+    )
+    quote = regions.hierarchy(["region", "sex"], lw.count(), weights=[1, 0, 2]).quote(**money)
+    assert [line.what for line in quote.lines] == [
+        "total rows",
+        "rows by region (not measured: added up)",
+        "rows by region and sex",
+    ]
+    first, second, third = (line.loss for line in quote.lines)
+    assert first + second + third == quote.loss
+    assert first + third == quote.loss

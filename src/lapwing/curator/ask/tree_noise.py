@@ -69,7 +69,8 @@ class TreeNoise:
         lines: list[tuple[str, Loss]] = []
         for depth, loss in enumerate(mechanism.level_losses()):
             if loss is None:
-                lines.append((f"{self._level(depth)} (not measured: added up)", type(total)(0, **total.frame)))
+                why = "published" if not depth and any(not path for path, _ in self.known) else "added up"
+                lines.append((f"{self._level(depth)} (not measured: {why})", type(total)(0, **total.frame)))
             else:
                 lines.append((self._level(depth), loss))
         return lines
