@@ -26,6 +26,13 @@ def test_the_version_is_the_version_of_the_package() -> None:
     assert run("--version").strip() == lapwing.__version__
 
 
+def test_the_overview_cuts_no_summary_off_at_80_columns() -> None:
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).output
+    commands = shown.partition("Commands:")[2]
+    assert "demo" in commands
+    assert "..." not in commands
+
+
 def test_the_demo_shows_private_beside_exact_and_what_it_cost() -> None:
     shown = run("demo")
     people = clinic()["patient"]
@@ -36,7 +43,7 @@ def test_the_demo_shows_private_beside_exact_and_what_it_cost() -> None:
     assert error == 15
     assert abs(private - exact) < 200  # the chance of more is e^-40
     assert all(region in shown for region in REGIONS)
-    assert "ε = 1 in all" in shown
+    assert "ε = 1 together" in shown
     assert "at most 74 % sure" in " ".join(shown.split())
 
 

@@ -37,7 +37,7 @@ def opened(*more: str, code: int = 0) -> Result:
 
 
 def test_a_stream_from_the_quote_to_its_end(place: Path) -> None:
-    assert "in all" in opened("--active-steps", "5", "--quote").output
+    assert "together" in opened("--active-steps", "5", "--quote").output
     assert not (place / "visits.stream").exists()
     assert "paid for" in opened("--active-steps", "5").output
     assert Ledger(place / "ledger.db").spent("visits") == PureDP(1, unit="patient")

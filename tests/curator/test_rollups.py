@@ -126,7 +126,7 @@ def test_a_release_loses_what_is_charged_level_by_level(tmp_path: Path) -> None:
     query = table.hierarchy(["country", "region", "town"], lw.count(), tree=PLACES, weights=[1, 1, 1, 1])
     quote = query.quote(epsilon=1)
     assert [line.what for line in quote.lines] == [
-        "rows in all",
+        "total rows",
         "rows by country",
         "rows by region",
         "rows by town",
@@ -476,3 +476,20 @@ def test_a_tree_stands_below_the_names_of_its_columns() -> None:
     asked = (lw.count(name="a_count_with_a_long_name"), lw.mean("cost"))
     answer = visits().release_hierarchy(["country"], *asked, keys={"country": ["France"]}, epsilon=100)
     assert len({len(line) for line in answer.tree("a_count_with_a_long_name").splitlines()}) == 1
+
+
+@together("money", [{"epsilon": 1}, {"rho": 0.1}])
+def test_a_quote_names_every_level_and_says_which_is_added_up(money: dict[str, float]) -> None:
+    regions = lw.open(
+        pd.DataFrame({"who": [1], "region": ["N"], "sex": ["f"]}),
+        unit="who",
+        keys={"region": ["N", "S"], "sex": ["f", "m"]},
+    )
+    quote = regions.hierarchy(["region", "sex"], lw.count(), weights=[1, 0, 2]).quote(**money)
+    assert [line.what for line in quote.lines] == [
+        "total rows",
+        "rows by region (not measured: added up)",
+        "rows by region and sex",
+    ]
+    first, second, third = (line.loss for line in quote.lines)
+    assert first + second + third == first + third, "what is added up costs nothing"

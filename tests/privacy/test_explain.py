@@ -146,14 +146,37 @@ def test_sentences_never_state_less_than_the_bounds(epsilon: float, prior: float
     [found] = re.findall(r"(at most|more than) ([0-9.]+) % of the time", explained.text)
     for (word, percent), bound in ((sure, explained.data["posterior_high"]), (found, explained.data["power"])):
         assert (100 * bound <= float(percent)) == (word == "at most")
-    [(low, high)] = re.findall(
-        r"belief (?:lies between|is at least) (\S+) %,? and (?:may be more than )?(\S+) %", explained.text
-    )
-    assert float(low) <= 100 * explained.data["posterior_low"] * (1 + 1e-11)
-    assert (
-        100 * explained.data["posterior_high"] <= float(high) * (1 + 1e-11)
-        or "may be more than 99.9 %" in explained.text
-    )
+    for low in re.findall(r"stays at least (\S+) % sure", explained.text) or ["0"]:
+        assert float(low) <= 100 * explained.data["posterior_low"] * (1 + 1e-11)
+
+
+@given(st.floats(0, 12), st.floats(1e-6, 1 - 1e-6))
+def test_both_limits_also_hold_for_the_prior_as_it_is_written(epsilon: float, prior: float) -> None:
+    text = PureDP(epsilon).explain(prior=prior).text
+    [(before, word, most)] = re.findall(r"was (\S+) % sure .* can become (at most|more than) (\S+) % sure", text)
+    low, high = posterior(Fraction(epsilon), Fraction(before) / 100)
+    assert word == "more than" or 100 * high <= Fraction(most) * (1 + Fraction(1, 10**11))
+    for least in re.findall(r"stays at least (\S+) % sure", text) or ["0"]:
+        assert Fraction(least) <= 100 * low * (1 + Fraction(1, 10**11))
+
+
+def test_a_belief_has_one_pair_of_limits() -> None:
+    """73.2 % was printed beside "at most 74 %"."""
+    for said, epsilon, prior in (
+        (
+            "was 50 % sure that one person is in the data can become at most 74 % sure, and stays at least 26 % sure.",
+            1,
+            0.5,
+        ),
+        ("was 0.1 % sure that one person is in the data can become at most 0.272 % sure, and stays", 1, 0.001),
+        (
+            "was 99.9 % sure that one person is in the data can become more than 99 % sure, and stays at least 99 %",
+            1,
+            0.999,
+        ),
+        ("was 50 % sure that one person is in the data can become more than 99 % sure, or less than 1 % sure.", 9, 0.5),
+    ):
+        assert said in PureDP(epsilon).explain(prior=prior).text
 
 
 def test_a_small_prior_is_not_called_0_percent() -> None:

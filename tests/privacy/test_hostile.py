@@ -70,7 +70,7 @@ def test_counts_out_of_100_never_say_less_than_the_bound(loss: Loss, prior: floa
 def test_percentages_and_factors_in_the_text_are_rounded_outwards() -> None:
     text = PureDP(1).explain(prior=0.5, alpha=0.05).text
     assert "2.719 times" in text
-    assert "between 26.8 % and 73.2 %" in text
+    assert "at most 74 % sure, and stays at least 26 % sure" in text
     assert "-0 %" not in PureDP(10**6).explain().text
 
 

@@ -78,7 +78,7 @@ def test_the_better_family_is_taken_and_both_are_shown() -> None:
     for quote in (concentrated, pure):
         errors = [rms for _, _, rms, _ in quote.families]
         assert errors == sorted(errors)
-        assert "would be" in str(quote)
+        assert "times the error" in str(quote)
     wide = daily(table(), by="region").quote(epsilon=1, delta=1e-6)
     assert isinstance(wide.loss, PureDP | ApproxDP)
 
@@ -87,11 +87,11 @@ def test_bands_are_quoted_for_first_middle_last_and_worst_steps() -> None:
     quote = daily(table()).quote(rho=0.5)
     errors = {entry.output: entry.error for entry in quote.expected}
     assert list(errors) == [
-        "count after 1 day", "count after 15 days", "count after 30 days", "count at worst",
+        "count after 1 day", "count after 15 days", "count after 30 days", "count, worst day",
         "count over the last 7 days",
     ]  # fmt: skip
     assert all(error is not None and error > 0 for error in errors.values())
-    assert errors["count at worst"] == max(errors.values())  # type: ignore[type-var]
+    assert errors["count, worst day"] == max(errors.values())  # type: ignore[type-var]
     unknown = daily(table(), lw.mean("cost")).quote(rho=0.5)
     assert all(entry.error is None for entry in unknown.expected)  # a mean depends on how many rows there are
 
@@ -155,8 +155,8 @@ def test_every_protection_has_words_of_its_own(tmp_path: Path) -> None:
     ]
     assert notes == [
         "event level: one row is protected. Somebody with several rows is not protected as a person",
-        "patient level: all rows of one patient are protected, and at most 7 active days of each patient count, at "
-        "least 2 days apart",
+        "patient level: all rows of one patient are protected. Each patient counts in at most 7 days, the first 7 with "
+        "rows, at least 2 days apart",
         "w-event level: what one patient does in any 7 consecutive days is protected, not what happens over a longer "
         "time",
     ]

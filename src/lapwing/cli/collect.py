@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from lapwing.errors import LapwingError
 
 SMALLEST_ERROR, PEOPLE = 1e-12, 8_000_000_000
-app = typer.Typer(
-    no_args_is_help=True, help="Collect randomised answers from many devices (local differential privacy)."
-)
+app = typer.Typer(no_args_is_help=True, help="Collect answers that devices randomise themselves (local DP).")
 
 Folder = Annotated[Path, typer.Argument(help="The folder of the collection.", show_default=False)]
 

@@ -46,7 +46,7 @@ def demo(
     epsilon: Annotated[float, typer.Option(help="The privacy budget (epsilon) of all questions together.")] = 1.0,
     svg: Annotated[Path | None, typer.Option(help="Also save the output as a picture.")] = None,
 ) -> None:
-    """Analyse a bundled synthetic data set, and show private and exact answers side by side."""
+    """Show private answers beside exact ones, for a bundled data set."""
     from lapwing.cli.demo import show
 
     screen = theme.console(record=svg is not None, width=80 if svg else None)
@@ -64,7 +64,7 @@ def explain(
     relation: Annotated[str, typer.Option(help="Neighbouring tables: add_remove or replace.")] = "add_remove",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Explain an epsilon in plain words: what an attacker could learn about one person."""
+    """Explain in plain words what an epsilon means for one person."""
     from lapwing.privacy import ApproxDP, PureDP
     from lapwing.privacy.neighbours import as_relation
 
@@ -108,7 +108,10 @@ def audit(
     seed: Annotated[int | None, typer.Option(help="Seed of the search, to repeat it exactly.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
-    """Search for a counter-example to the privacy claim of a function (exit code 1 if one is found)."""
+    """Search for a counter-example to a privacy claim.
+
+    The exit code is 1 if one is found.
+    """
     from lapwing.cli import audit as auditing
 
     with theme.readable_errors():
@@ -135,7 +138,10 @@ def secure_sum(
     timeout: Annotated[float, typer.Option(help="Seconds to wait for a party that does not answer.")] = 30,
     silent: Annotated[str | None, typer.Option(help="A party that sends nothing, for example 'company 2'.")] = None,
 ) -> None:
-    """Demonstrate secure sums: the Boston wage study adds up salaries, and nobody sees a company's numbers."""
+    """Add up salaries of companies; nobody sees a company's numbers.
+
+    This is the method of the Boston wage study.
+    """
     from lapwing.cli.secure_sum import play
 
     with theme.readable_errors():

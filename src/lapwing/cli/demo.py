@@ -52,7 +52,11 @@ def show(console: Console, epsilon: float) -> None:
     truth = {region: people["region"].count(region) for region in REGIONS}
     console.print(_title())
     console.print(Padding(_table(answers), (0, 2)))
-    console.print(Padding(_chart(truth, counts, histogram.accuracy(0.95, simultaneous=True)), (1, 2, 0, 2)))
+    console.print(
+        Padding(Text("ranks: how many patients lie between the exact and the private median", "quiet"), (0, 2))
+    )
+    console.print(Padding(_heading(), (1, 2, 0, 2)))
+    console.print(Padding(_chart(truth, counts, histogram.accuracy(0.95, simultaneous=True)), (0, 2)))
     console.print(Padding(_budget(answers, histogram.privacy_loss(), loss), (1, 2, 0, 2)))
     console.print(Padding(_words(loss), (1, 2)))
 
@@ -100,11 +104,17 @@ def _table(answers: Sequence[Answer]) -> Table:
     return table
 
 
+def _heading() -> Text:
+    return Text.assemble(
+        ("patients by region", "bold"), (": ", "quiet"), ("exact", "exact"), (" above, ", "quiet"),
+        ("private", "private"), (" below (", "quiet"), ("±", "noise"), (" for all six together)", "quiet"),
+    )  # fmt: skip
+
+
 def _chart(truth: dict[str, int], counts: dict[Any, int], error: float) -> Table:
     """Bars in pairs; the stretch within the error of the private bar is drawn in the colour of noise."""
     longest = max(*truth.values(), *counts.values(), 1) + error
     chart = Table.grid(padding=(0, 1))
-    chart.add_row("", Text.assemble(("patients by region", "bold"), (", ± for all six", "quiet")), "")
     for region in truth:
         private = counts[region]
         low, high = (round(_BAR * max(0.0, private + side * error) / longest) for side in (-1, 1))
@@ -117,11 +127,11 @@ def _chart(truth: dict[str, int], counts: dict[Any, int], error: float) -> Table
 
 def _budget(answers: Sequence[Answer], last: PureDP, total: PureDP) -> Text:
     colours = [PALETTE["budget"], "#b07d00"]
-    bar = Text("budget  ")
+    bar = Text("budget spent, by question\n")
     losses = [*(answer.loss for answer in answers), last]
     for number, loss in enumerate(losses):
         bar.append("█" * max(round(40 * float(loss.epsilon / total.epsilon)), 1), style=colours[number % 2])
-    bar.append(f"  {_epsilon(total)} in all", style="budget")
+    bar.append(f"  {_epsilon(total)} together", style="budget")
     return bar
 
 

@@ -17,9 +17,7 @@ from lapwing.cli.theme import console, readable_errors
 if TYPE_CHECKING:
     from lapwing.privacy import Ledger
 
-app = typer.Typer(
-    no_args_is_help=True, help="Look after a ledger of privacy budgets: show, verify, export, failures, reopen."
-)
+app = typer.Typer(no_args_is_help=True, help="Look after privacy budgets: show, verify, export, reopen.")
 
 Place = Annotated[
     str, typer.Argument(metavar="LEDGER", help="The ledger: a file, or postgresql://…", show_default=False)

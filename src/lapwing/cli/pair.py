@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Two servers answer questions about rows that neither of them can read.",
+    help="Two servers answer questions; neither can read a row.",
 )
 
 Folder = Annotated[Path, typer.Argument(help="The folder of the pair.", show_default=False)]

@@ -33,7 +33,10 @@ def query(
         bool, typer.Option(help="Show a progress bar on a terminal, if the question takes more than a second.")
     ] = True,
 ) -> None:
-    """Ask a private table in SQL: lapwing query visits.csv --unit patient --epsilon 1 "SELECT COUNT(*) FROM visits"."""
+    """Ask private questions about a table, in SQL.
+
+    For example: lapwing query visits.csv --unit patient --epsilon 1 "SELECT COUNT(*) FROM visits"
+    """
     with theme.readable_errors():
         if plot is not None:
             _drawable(plot)

@@ -93,8 +93,10 @@ class Question:
         str | None, _option("Write ',' if the CSV has numbers like 1.234,50 and dates like 31.12.2026.", _TABLE)
     ] = None
     thousands: Annotated[str | None, _option("Write ',' if the CSV has numbers like 1,234.50.", _TABLE)] = None
-    true: Annotated[list[str] | None, _option("A word that means yes, for example J.", _TABLE, metavar="WORD")] = None
-    false: Annotated[list[str] | None, _option("A word that means no.", _TABLE, metavar="WORD")] = None
+    true: Annotated[
+        list[str] | None, _option("A word that means yes, for example J (German Ja).", _TABLE, metavar="WORD")
+    ] = None
+    false: Annotated[list[str] | None, _option("A word that means no, for example N.", _TABLE, metavar="WORD")] = None
     population: Annotated[
         int | None,
         _option("Public lower limit on the number of units. A delta that is too large for it is refused.", _TABLE),

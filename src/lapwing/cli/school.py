@@ -11,9 +11,7 @@ from lapwing.cli import theme
 from lapwing.cli.serve import DATABASE
 from lapwing.errors import InvalidParameter, MissingExtra
 
-app = typer.Typer(
-    help="Look after the school: accounts of admins and operators, backup and restore.", no_args_is_help=True
-)
+app = typer.Typer(help="Look after the school: admins, operators, backup, restore.", no_args_is_help=True)
 
 
 @app.command()

@@ -68,7 +68,7 @@ def serve(
         bool, typer.Option(help="Trust the client addresses that a proxy on this machine reports.")
     ] = False,
 ) -> None:
-    """Start the school (tutorials, lab, surveys) as a website on this machine."""
+    """Start the school (tutorials, lab, surveys) on this machine."""
     with theme.readable_errors(), _settling():
         try:
             import uvicorn

@@ -113,7 +113,7 @@ def observe(
     ledger: LedgerPlace = None,
     anchor: Anchor = None,
 ) -> None:
-    """Close a step with its rows, or without any. A step that is closed already shows its stored answer again."""
+    """Close a step: give its rows, or none if nothing happened. If it was closed before, its stored answer is shown."""
     with readable_errors():
         if clock + keep + (step is not None) > 1:
             raise InvalidParameter("step", step, "one of --step, --clock and --keep is enough", "Leave the others out.")
@@ -164,7 +164,7 @@ def show(
     ledger: LedgerPlace = None,
     anchor: Anchor = None,
 ) -> None:
-    """Show the last answer, the answers of all steps, the price, and how many steps are left."""
+    """Show the latest answer, the answers of all earlier steps, the price, and how many steps are left."""
     with readable_errors():
         if watch is not None:
             checks.positive(watch=watch)

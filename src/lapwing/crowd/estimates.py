@@ -87,8 +87,8 @@ class Estimates:
         """Ends of normal intervals for the counts.
 
         Args:
-            about: "sample" for the larger group that these people were drawn from; "population" for the people who
-                answered, which is narrower.
+            about: "sample" for the larger group from which these people are a sample. "population" for the people who
+                answered, taken as the whole population: these intervals are narrower.
             simultaneous: Whether the confidence is for all answers together (Bonferroni) instead of each by itself.
 
         Returns:
@@ -185,8 +185,8 @@ class Estimates:
         return "\n".join(
             [
                 *lines,
-                "intervals are for the larger group that these people were drawn from; "
-                'narrower ones, for these people alone: interval("population")',
+                "these intervals are for the larger group from which these people are a sample",
+                'for the people who answered alone they are narrower: interval("population")',
             ]
         )
 

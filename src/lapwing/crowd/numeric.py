@@ -70,8 +70,8 @@ class MeanEstimate:
         """Ends of a normal interval for the mean.
 
         Args:
-            about: "sample" for the larger group that these people were drawn from; "population" for the people who
-                answered, which may be narrower.
+            about: "sample" for the larger group from which these people are a sample. "population" for the people who
+                answered, taken as the whole population: this interval may be narrower.
 
         Returns:
             The lower and the upper end.

@@ -1,4 +1,4 @@
-"""UCI Adult: 48,842 people of the United States census of 1994, and whether each earned more than 50,000 dollars.
+"""UCI Adult: 48,842 people from a survey of the US Census Bureau in 1994, and who earned more than 50,000 dollars.
 
 The people are real and the data set is old and public. It is by Barry Becker and Ronny Kohavi (1996), UCI Machine
 Learning Repository, doi 10.24432/C5XW20, licensed CC BY 4.0; adult.LICENSE.txt beside the file says what was changed.

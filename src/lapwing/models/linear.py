@@ -51,6 +51,7 @@ from lapwing.privacy import Loss
 from lapwing.privacy.quotes import Line
 
 METHODS = ("sufficient_statistics", "functional", "output")
+_ROWS_WORTH = "as much as {} rows could change it"
 _ROWS = (60.0, 36.0)
 """For fewer rows than so many standard deviations of the noise along the path, only the mean of the target is learnt;
 for Laplace noise, and for Gaussian noise, whose rows are of a size in l2."""
@@ -110,9 +111,9 @@ class Statistics:
     def lines(self) -> Sequence[Line]:
         """The first look is left out without a constant, for then there is no centre."""
         look, products = self.look, self.products
-        first = Line("a first look at the centre", look.privacy_loss(), look.accuracy() / STEP, "rows, each weighed")
-        what = "sums of products; if the first look saw few rows, a direction and the line along it, or the mean"
-        sums = Line(what, products.privacy_loss(), products.accuracy() / LIMIT, "rows, each weighed")
+        first = Line("a first estimate of the centre", look.privacy_loss(), look.accuracy() / STEP, _ROWS_WORTH)
+        what = "sums of products (with few rows: only one slope, or only the mean)"
+        sums = Line(what, products.privacy_loss(), products.accuracy() / LIMIT, _ROWS_WORTH)
         return (first, sums) if self.constant else (sums,)
 
     def learn(self, columns: Floats, target: Floats, entropy: Entropy) -> Fitted:
@@ -218,7 +219,7 @@ class Output:
     def lines(self) -> Sequence[Line]:
         """The noise on the solution is that for the least ridge, which few rows have."""
         look, noise = self.look, self.ball(0.0).noise(self.parts[1])
-        first = Line("a first look at the centre", look.privacy_loss(), look.accuracy() / STEP, "rows, each weighed")
+        first = Line("a first estimate of the centre", look.privacy_loss(), look.accuracy() / STEP, _ROWS_WORTH)
         what = "half widths of the target for one of the column, at most"
         line = Line("the solution of a ridge regression", noise.privacy_loss(), noise.accuracy() / GRID, what)
         return (first, line) if self.constant else (line,)

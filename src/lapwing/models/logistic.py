@@ -111,8 +111,11 @@ class _Recipe:
             lines.append(Line("the sum of each column by class", sums.privacy_loss(), sums.accuracy() / STEP, "rows"))
         else:
             tilt = self.objective.tilt
-            what = "the objective" if self.method == "objective" else "the objective, or sums by class"
-            lines.append(Line(what, self._parts[1].loss, tilt.accuracy() / GRID, "rows, of a gradient"))
+            what = "the function that is minimised" + (
+                "" if self.method == "objective" else " (or sums for each class)"
+            )
+            worth = "as much as {} rows could change its gradient"
+            lines.append(Line(what, self._parts[1].loss, tilt.accuracy() / GRID, worth))
         return tuple(lines)
 
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from lapwing.charts import PALETTE
-from lapwing.privacy.notation import written_up
+from lapwing.privacy.notation import written_down
 from lapwing.privacy.quotes import Line, Quote, amount, risk
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ class FitQuote(Quote):
         for line in self.lines:
             what, costs, off = _cells(line)
             table.add_row(Text(what), Text(costs), Text(off, style="dim" if line.off_by is None else ""))
-        table.add_row("in all", amount(self.loss), "", style="bold")
+        table.add_row("together", amount(self.loss), "", style="bold")
         notes = [Text(f"· {note}", style="dim") for note in self._notes()]
         below = (Text(self.spending(), style=_BUDGET), Text(risk(self.loss)), *notes)
         return Padding(Group(Text(f"a fit of {self.estimator}"), Text(), table, Text(), *below), (0, 1))
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
-        rows = [*map(_cells, self.lines), ("in all", amount(self.loss), "")]
+        rows = [*map(_cells, self.lines), ("together", amount(self.loss), "")]
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         notes = "<br>".join(f"· {escape(note)}" for note in self._notes())
         return (
@@ -64,7 +64,7 @@ class FitQuote(Quote):
 
     def _notes(self) -> list[str]:
         known = any(line.off_by is not None for line in self.lines)
-        often = ["noise moves each number by at most this, with 95 % confidence"] if known else []
+        often = ["“off by at most” holds with 95 % confidence, for each number"] if known else []
         if any("half width" in line.of for line in self.lines):
             often.append("a half width is half the distance between the bounds of a column")
         return [
@@ -91,5 +91,8 @@ _STYLE = """
 
 
 def _cells(line: Line) -> tuple[str, str, str]:
-    off = "depends on the rows" if line.off_by is None else f"{line.off_by:,.3g} {line.of}".rstrip()
-    return line.what, amount(line.loss, lambda size: written_up(size, digits=3)), off
+    off = "depends on the rows"
+    if line.off_by is not None:
+        number = f"{line.off_by:,.3g}"
+        off = line.of.format(number) if "{}" in line.of else f"{number} {line.of}".rstrip()
+    return line.what, amount(line.loss, lambda size: written_down(size, digits=3)), off

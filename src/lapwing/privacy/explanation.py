@@ -171,9 +171,7 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     lines = [
         f"{loss}: what an attacker can learn about one {unit}, at worst.",
         f"{odds}: if one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
-        f"Belief: an attacker who was {_before(data)} sure {about} can become "
-        f"{at_most(data['out_of_100_after'])} sure. This holds even if the attacker knows everybody else's data. "
-        f"{_range(data['posterior_low'], data['posterior_high'])}",
+        f"Belief: {_belief(pair.epsilon, about, data)} This holds even if the attacker knows everybody else's data.",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
         f"{'possibly ' if data['out_of_100_found'] >= 100 else ''}{at_most(data['out_of_100_found'])} of the time.",
     ]
@@ -201,18 +199,25 @@ def _factor(factor: float | None) -> str:
     return "any number of" if factor is None else written_up(factor, 4)
 
 
-def _before(data: Mapping[str, Any]) -> str:
-    """How sure the attacker was, in whole percent if that is at least one."""
-    whole = data["out_of_100_before"]
-    return f"{whole} %" if whole else _percent(data["prior"], written_down)
+def _belief(epsilon: Fraction, about: str, data: Mapping[str, Any]) -> str:
+    """How sure an attacker can become, and how sure one stays at least.
 
-
-def _range(low: float, high: float) -> str:
-    """Between which two beliefs an answer can lead; three digits that are rounded up to 100 % are said from below."""
-    least, most = _percent(low, written_down), _percent(high, written_up)
-    if most == "100 %":
-        return f"Afterwards the belief is at least {least}, and may be more than 99.9 %."
-    return f"Afterwards the belief lies between {least} and {most}."
+    Both limits are in whole percent, rounded outwards; for a prior below 1 % they have three digits. The prior is
+    rounded down. The upper limit is that of the prior itself, which is no less, and the lower one is that of the
+    rounded prior, which is no more.
+    """
+    before = _percent(data["prior"], written_down)
+    least, _ = posterior(epsilon, Fraction(before.removesuffix(" %")) / 100)
+    who = f"an attacker who was {before} sure {about} can become"
+    if data["out_of_100_before"]:
+        low = f"{math.floor(100 * least)} %"
+        most = at_most(data["out_of_100_after"])
+    else:
+        low, high = _percent(float_down(least), written_down), _percent(data["posterior_high"], written_up)
+        most = "more than 99 %" if high == "100 %" else f"at most {high}"
+    if low == "0 %":
+        return f"{who} {most} sure, or less than 1 % sure."
+    return f"{who} {most} sure, and stays at least {low} sure."
 
 
 def _percent(chance: float, written: Callable[[float, int], str]) -> str:

@@ -30,7 +30,7 @@ class Line:
     off_by: float | None = None
     """How far one of its numbers may be off, with 95 % confidence; None where that depends on the data."""
     of: str = ""
-    """What `off_by` is measured in."""
+    """What `off_by` is measured in; where it has a {}, the number stands there."""
     serves: tuple[str, ...] = ()
     """The outputs that are made of it."""
 

@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 
 _RELATION = re.compile(r" \((?:add_remove|replace), per ([^)]*)\)")
+_HERE = (
+    ("raise max_rows_per_unit", "raise “Rows of one person that count, at most”"),
+    ("ask for lw.units(), or in SQL for", "ask in SQL for"),
+)
+"""What the library tells to write in Python, and what to do on a page of the lab instead."""
 _WORD = re.compile(r"[a-z]{2,}(?= )(?! =)")
 
 
 def plainly(text: str) -> str:
-    """Without the relation in brackets, which a page tells beside it in words.
+    """Without the relation in brackets, which a page tells beside it in words, and without calls in Python.
 
     >>> plainly("ε = 0.5 (add_remove, per patient) remains")
     'ε = 0.5 for each patient remains'
+    >>> plainly("to count more rows, raise max_rows_per_unit")
+    'to count more rows, raise “Rows of one person that count, at most”'
     """
+    for call, here in _HERE:
+        text = text.replace(call, here)
     return _RELATION.sub(r" for each \1", text)
 
 

@@ -51,13 +51,31 @@ class Estimate:
 
 def counted(value: int, width: float) -> Estimate:
     """A count: never below 0 in truth, though its noisy value may be, which is kept so that sums stay unbiased."""
-    return Estimate(value, (min(float(value), 0.0) if value < width else value - width, max(0.0, value + width)))
+    return Estimate(value, span(value, width, (0, 1)))
 
 
 def summed(value: int, width: float, grid: GridExpression) -> Estimate:
-    """A sum, back from steps."""
+    """A sum, back from steps. Its interval does not go beyond 0 where no sum of values within the bounds does."""
     step = grid.step
-    return Estimate(value * step, ((value - width) * step, (value + width) * step))
+    low, high = span(value, width, grid.steps)
+    return Estimate(value * step, (low * step, high * step))
+
+
+def span(value: float, width: float, bounds: tuple[float, float]) -> Interval:
+    """Where a total of values within these bounds lies, which a noisy value is within `width` of.
+
+    A total of values of at least 0 is at least 0, and of at most 0 at most 0. The noisy value may be beyond, and is in
+    the interval nevertheless.
+
+    >>> span(5, 20, (0, 120)), span(-50, 20, (0, 120)), span(5, 20, (-1, 1)), span(-5, 20, (-3, 0))
+    ((0.0, 25.0), (-50.0, 0.0), (-15.0, 25.0), (-25.0, 0.0))
+    """
+    low, high = float(value - width), float(value + width)
+    if bounds[0] >= 0:
+        low, high = low if low >= 0 else min(float(value), 0.0), max(high, 0.0)
+    if bounds[1] <= 0:
+        low, high = min(low, 0.0), high if high <= 0 else max(float(value), 0.0)
+    return low, high
 
 
 def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: GridExpression) -> Estimate:

@@ -30,7 +30,7 @@ class Quantile(WithBounds):
 
     kind = "quantile"
     called = "quantile_{}"
-    says = "a value with the stated share of the values below it"
+    says = "a quantile"
     options = ("q", "bounds", "name", "weight")
     spelled = "MEDIAN or QUANTILE(x, 0.9)"
     nodes = ("Median", "Quantile", "ApproxQuantile", *_ORDERED, "WithinGroup")

@@ -83,7 +83,8 @@ class Mean(WithBounds, Estimator):
     def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
         """|S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)."""
         if count is None:
-            why, hint = "its error depends on the number of rows", "Say how many rows a group has at least: count=1000."
+            why = "its error depends on the number of rows"
+            hint = "If it is public that each group has at least 1000 rows, write count=1000."
             raise UnsupportedQuery(str(self), why, hint)
         fewest = checks.whole(count=count) - widths[0]
         [grid] = bound.grids

@@ -106,8 +106,8 @@ class Marginals:
             column = source.table.column(bound.output)
             values = tuple(sum(column.values[row] for row in rows) for rows in groups.values())
             width = bound.aggregate.error(bound, [self.widths.below(bound.statistics[0], below)], None)
-            counts = bound.aggregate.kind == "count"
-            spans = [estimates.counted(v, width).noise if counts else (v - width, v + width) for v in values]
+            bounds = bound.grids[0].steps if bound.grids else (0, 1)
+            spans = [estimates.span(value, width, bounds) for value in values]
             columns.append(replace(column, values=values, noise=None if self.question.integers else tuple(spans)))
         return self._with(tuple(columns))
 

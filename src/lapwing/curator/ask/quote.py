@@ -196,8 +196,14 @@ def _counts_units(query: Question) -> list[str]:
         return []
     which = " and ".join(aggregate.output for aggregate in counts)
     once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
-    instead = "to count more rows, raise max_rows_per_unit; to count units, ask for lw.units() or COUNT(DISTINCT unit)"
-    return [f"{which} includes each {unit} {once}, not every row: {instead}"]
+    more = "To count more rows, raise max_rows_per_unit"
+    remarks = [f"{which}: each {unit} counts {once}, not once for each row. {more}"]
+    column = next((column.name for column in query.plan.columns if column.unit), None)
+    if column is not None:
+        remarks.append(
+            f"for the number of different {unit}s, ask for lw.units(), or in SQL for COUNT(DISTINCT {column})"
+        )
+    return remarks
 
 
 def leaves_rows_out(query: Question) -> bool:
@@ -296,8 +302,18 @@ def epsilon_within(
     return epsilon_for(at, within=1, confidence=float(confidence))
 
 
+_ASIDE = Fraction(1, 20)
+"""How far from a quantile the two are that are named as an example."""
+
+
 def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) -> str:
-    """How far a quantile may be off, in ranks, because how far apart ranks are is a secret."""
-    ranks = error_of(bound, items, confidence, None)
-    spread = "the error in values is private, so ask for a lower and a higher quantile as well"
-    return f"within {ranks:g} ranks of the exact quantile, with {100 * confidence:.6g} % confidence; {spread}"
+    """Which quantile it is, and how far it may be off, in ranks, because how far apart ranks are is a secret."""
+    assert bound.pick is not None
+    ranks, share = error_of(bound, items, confidence, None), bound.pick.share
+    below = "half" if share == Fraction(1, 2) else f"{100 * float(share):.6g} %"
+    low, high = (float(min(max(share + side, Fraction(0)), Fraction(1))) for side in (-_ASIDE, _ASIDE))
+    return (
+        f"a value with {below} of the values below it, within {ranks:g} ranks of the exact quantile, with "
+        f"{100 * confidence:.6g} % confidence; how much that is in values depends on the data, so it cannot be shown. "
+        f"Quantiles on both sides, for example {low:g} and {high:g}, give an idea of it"
+    )

@@ -62,7 +62,10 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
         return ()
     remarks = [f"the numbers of all levels add up: {' → '.join(rollup.levels)}"]
     if rollup.integers:
-        remarks[0] += "; they are whole, and counts are not negative; intervals are for the estimates before rounding"
+        remarks.append(
+            "the numbers shown are whole, and counts are not negative. An interval is for the exact number; it was "
+            "computed before rounding"
+        )
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")
     trust = trust_of(question)

@@ -63,14 +63,25 @@ class TreeNoise:
         return self.mechanism(self.tree).privacy_loss()
 
     def level_losses(self) -> list[tuple[str, Loss]]:
-        """What each level loses that is measured."""
-        return [
-            (f"{self.statistic} by {level}" if depth or self.rollup.given else f"{self.statistic} in all", loss)
-            for depth, (level, loss) in enumerate(
-                zip(self.rollup.levels, self.mechanism(self.tree).level_losses(), strict=True)
-            )
-            if loss is not None
-        ]
+        """What each level loses: nothing, if it is not measured."""
+        mechanism = self.mechanism(self.tree)
+        total: Any = mechanism.privacy_loss()  # PureDP or ZCDP
+        lines: list[tuple[str, Loss]] = []
+        for depth, loss in enumerate(mechanism.level_losses()):
+            if loss is None:
+                why = "published" if not depth and any(not path for path, _ in self.known) else "added up"
+                lines.append((f"{self._level(depth)} (not measured: {why})", type(total)(0, **total.frame)))
+            else:
+                lines.append((self._level(depth), loss))
+        return lines
+
+    def _level(self, depth: int) -> str:
+        """A level in words: by one key of a tree of places or dates, otherwise by all keys down to it."""
+        rollup = self.rollup
+        keys = rollup.names[: rollup.given + depth]
+        if not keys:
+            return f"total {self.statistic}"
+        return f"{self.statistic} by {keys[-1] if rollup.paths is not None else ' and '.join(keys)}"
 
     def half_widths(self, confidence: Number) -> list[float]:
         """How far a number of each level may be off, the worst node of it, in steps."""

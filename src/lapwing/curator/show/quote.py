@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.curator.show import digits, notebook
 from lapwing.curator.show import terminal as show
 from lapwing.curator.show.answer import Column, Type
-from lapwing.privacy.notation import written_up
+from lapwing.privacy.notation import written_down
 from lapwing.privacy.quotes import amount, risk
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _SPENT = ("what is released", "for", "costs")
 _ERRORS = ("output", "off by at most")
-_SHORT = partial(written_up, digits=4)
+_PART = partial(written_down, digits=4)
+"""Rounded down, so that parts do not add up to more than their total, which is rounded up."""
 
 
 def text(quote_: Quote) -> str:
@@ -98,21 +99,22 @@ def _costs(quote: Quote) -> Iterator[tuple[str, str, str]]:
     """What, for which outputs, at what cost; the sum comes last."""
     for line in quote.lines:
         serves = ", ".join(map(digits.visible, line.serves)) or "the groups"
-        yield digits.visible(line.what), serves, amount(line.loss, _SHORT)
-    yield "in all", "", amount(quote.loss)
+        yield digits.visible(line.what), serves, amount(line.loss, _PART)
+    yield "together", "", amount(quote.loss)
 
 
 def _errors(quote: Quote) -> Iterator[tuple[str, str, bool]]:
     """An output, its error in words, and whether it is known."""
     for expectation in quote.expected:
-        yield digits.visible(expectation.output), _error(expectation), expectation.error is not None
+        yield digits.visible(expectation.output), _error(expectation, quote), expectation.error is not None
 
 
-def _error(expected: Expectation) -> str:
+def _error(expected: Expectation, quote: Quote) -> str:
     if expected.error is None:
         return f"depends on the data. {expected.why}"
     if expected.measured_in == "units":
-        return f"shown if at least {digits.number(expected.error, ROUND_CEILING)} units have the key"
+        least, sure = digits.number(expected.error, ROUND_CEILING), digits.percent(quote.confidence)
+        return f"a key that at least {least} {digits.visible(quote.loss.unit)}s have is shown (with {sure} confidence)"
     if expected.measured_in:
         return f"{digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
     kind: Type = "integer" if float(expected.error).is_integer() else "number"

@@ -24,11 +24,13 @@ def explain(answer: Answer) -> Explanation:
     """The guarantee of an answer and the meaning of its parts."""
     guarantee = answer.loss.explain()
     first = [f"{counted(answer)}."] if counted(answer) else []
+    levels = answer.provenance.get("rollup", {}).get("keys", [])
     lines = [
         guarantee.text,
         "",
         *first,
-        *(f"{visible(c.name)}: {meaning(c, answer.loss.unit)}." for c in answer.columns),
+        *(f"{visible(c.name)}: {meaning(c, answer.loss.unit, levels)}." for c in answer.columns),
+        *_above(levels),
         "",
     ]
     lines += ["Notes:", *(f"· {visible(note)}" for note in (*beside(answer), *answer.notes)), ""]
@@ -37,7 +39,7 @@ def explain(answer: Answer) -> Explanation:
         lines.append(
             f"After this answer, {remains(answer.remaining)}. Everybody who asks about the same data shares it."
         )
-    columns = [_data(column, answer.loss.unit) for column in answer.columns]
+    columns = [_data(column, answer.loss.unit, levels) for column in answer.columns]
     remaining = None if answer.remaining is None else str(answer.remaining)
     data = {
         "guarantee": dict(guarantee.data),
@@ -49,12 +51,19 @@ def explain(answer: Answer) -> Explanation:
     return Explanation("\n".join(lines), data)
 
 
-def meaning(column: Column, unit: str) -> str:
-    """What a column says, with what is noted about it."""
+def meaning(column: Column, unit: str, levels: Sequence[str] = ()) -> str:
+    """What a column says, with what is noted about it; `levels` are the keys of an answer whose levels add up."""
     aggregate = BY_KIND.get(column.kind)
     says = column.kind if aggregate is None else aggregate.says.format(unit=unit)
-    says = "names the group" if column.is_key else says
+    if column.is_key:
+        says = "says which level the row is on" if levels and column.name not in levels else "names the group"
     return "; ".join(part for part in (says, note(column)) if part)
+
+
+def _above(levels: Sequence[str]) -> list[str]:
+    """What an empty key of a row above the last level means."""
+    where = " or ".join(map(visible, levels))
+    return [f"If {where} is empty (NULL), the row is about all of its values together."] if levels else []
 
 
 def together(names: Sequence[str]) -> str:
@@ -91,9 +100,9 @@ def beside(answer: Answer) -> list[str]:
         rows = " over the rows used" if counted(answer) else ""
         remarks.append(f"beside each value: {sure} interval for the exact answer{rows}")
     if any(column.interval for column in answer.columns):
-        spread = "it is wide, because it assumes nothing about the distribution of the values"
-        sample = "if these rows are a random sample of it"
-        remarks.append(f"in brackets: {sure} interval for the whole population, {sample}; {spread}")
+        sample = "if these rows are a random sample of that population"
+        wide = "This interval is wide, because it assumes nothing about the distribution of the values"
+        remarks.append(f"in brackets: {sure} interval for the whole population, {sample}. {wide}")
     return remarks
 
 
@@ -122,5 +131,6 @@ def _about_noise(answer: Answer) -> str:
     )
 
 
-def _data(column: Column, unit: str) -> dict[str, Any]:
-    return {"name": column.name, "kind": column.kind, "says": meaning(column, unit), "clipped": column.clipped}
+def _data(column: Column, unit: str, levels: Sequence[str]) -> dict[str, Any]:
+    says = meaning(column, unit, levels)
+    return {"name": column.name, "kind": column.kind, "says": says, "clipped": column.clipped}

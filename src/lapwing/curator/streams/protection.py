@@ -51,9 +51,11 @@ class ActiveSteps:
 
     def explain(self, word: str, every: str) -> str:
         """What is protected, in words."""
-        many = f"{self.steps:,} active {every}" + ("" if self.steps == 1 else "s")
         apart = "" if self.separation == 1 else f", at least {self.separation} {every}s apart"
-        return f"{word} level: all rows of one {word} are protected, and at most {many} of each {word} count{apart}"
+        many = f"one {every}, the first" if self.steps == 1 else f"{self.steps:,} {every}s, the first {self.steps:,}"
+        return (
+            f"{word} level: all rows of one {word} are protected. Each {word} counts in at most {many} with rows{apart}"
+        )
 
     def written(self) -> dict[str, Any]:
         """As plain data."""

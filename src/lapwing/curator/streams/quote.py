@@ -125,30 +125,27 @@ def _families(items: Sequence[StreamItem]) -> Iterator[str]:
     """Which counter is taken, beside the other."""
     for item in items:
         others = [candidate for candidate in item.candidates if candidate.family != item.family]
+        method = f"method for {visible(str(item.statistic))}: {item.family}"
         own = next((candidate for candidate in item.candidates if candidate.family == item.family), None)
         if own is None:
-            yield f"{visible(str(item.statistic))}: {item.family}, which repeats its last answer while little changes"
+            yield f"{method}, which repeats its last answer while little changes"
         elif others:
             ratio = others[0].rms / own.rms
-            yield (
-                f"{visible(str(item.statistic))}: the {item.family} counter is used; "
-                f"the error of a {others[0].family} would be {ratio:.1f} times as large"
-            )
+            yield f"{method} (a {others[0].family} would have {ratio:.1f} times the error)"
         else:
-            yield f"{visible(str(item.statistic))}: the {item.family} counter; with a delta or rho, others are compared"
+            yield f"{method}. With a delta or rho, other methods are compared"
 
 
 def _size(definition: Definition, items: Sequence[StreamItem]) -> tuple[str, ...]:
-    every, days = definition.schedule.every, definition.schedule.words(definition.schedule.steps)
-    size = state_bytes(items)
+    days, size = definition.schedule.words(definition.schedule.steps), state_bytes(items)
     return (
         f"the stream is charged once, for all {days}, when it is opened",
-        f"the counters take {size:,} bytes of a file that only you can read; each {every} is closed in one commit",
+        f"the state needs {size:,} bytes, in a file that only you can read",
     )
 
 
 def _expected(definition: Definition, items: Sequence[StreamItem], confidence: float) -> Iterator[Expectation]:
-    """The band of every output: first, in the middle, last, at worst, and for a window."""
+    """The band of every output: first, in the middle, last, in the worst step, and for a window."""
     steps, words = definition.schedule.steps, definition.schedule.words
     by_statistic = {item.statistic: item for item in items}
     for bound in definition.query.bounds:
@@ -159,7 +156,7 @@ def _expected(definition: Definition, items: Sequence[StreamItem], confidence: f
             continue
         for step in dict.fromkeys((1, (steps + 1) // 2, steps)):
             yield _error(bound, used, f"{bound.output} after {words(step)}", confidence, _reach(0, step))
-        yield _error(bound, used, f"{bound.output} at worst", confidence, _worst)
+        yield _error(bound, used, f"{bound.output}, worst {definition.schedule.every}", confidence, _worst)
         if steps > WEEK:
             label = f"{bound.output} over the last {words(WEEK)}"
             yield _error(bound, used, label, confidence, _reach(steps - WEEK, steps))
@@ -224,5 +221,5 @@ def _error(bound: Bound, used: Sequence[StreamItem], label: str, confidence: flo
     each = 1 - (1 - Fraction(confidence)) / len(used)
     try:
         return Expectation(label, bound.aggregate.error(bound, [width(item, each) for item in used], None), "")
-    except UnsupportedQuery as unknown:
-        return Expectation(label, None, "", unknown.instead)
+    except UnsupportedQuery:
+        return Expectation(label, None, "", "The more rows there are, the smaller it is.")

@@ -168,8 +168,8 @@ EXAMPLES = {
         Example(
             "adult",
             "A census",
-            "48,842 people of the United States census of 1994 (UCI Adult, by Becker and Kohavi, CC BY 4.0): work, "
-            "schooling, and who earned more than 50,000 dollars.",
+            "48,842 people from a survey of the US Census Bureau in 1994 (UCI Adult, by Becker and Kohavi, CC BY 4.0): "
+            "work, schooling, and who earned more than 50,000 dollars.",
             _ADULT,
             datasets.adult,
             "datasets.adult()",
