@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from lapwing.charts import PALETTE
-from lapwing.privacy.notation import written_down
+from lapwing.privacy.notation import written_up
 from lapwing.privacy.quotes import Line, Quote, amount, risk
 
 if TYPE_CHECKING:
@@ -95,4 +95,4 @@ def _cells(line: Line) -> tuple[str, str, str]:
     if line.off_by is not None:
         number = f"{line.off_by:,.3g}"
         off = line.of.format(number) if "{}" in line.of else f"{number} {line.of}".rstrip()
-    return line.what, amount(line.loss, lambda size: written_down(size, digits=3)), off
+    return line.what, amount(line.loss, lambda size: written_up(size, digits=3)), off

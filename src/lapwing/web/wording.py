@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 _RELATION = re.compile(r" \((?:add_remove|replace), per ([^)]*)\)")
+ROWS_FIELD = "Rows of one person that count, at most"
+"""The field of the lab that the library calls max_rows_per_unit."""
 _HERE = (
-    ("raise max_rows_per_unit", "raise “Rows of one person that count, at most”"),
+    ("raise max_rows_per_unit", f"raise “{ROWS_FIELD}” where you state what is public about the table"),
     ("ask for lw.units(), or in SQL for", "ask in SQL for"),
 )
 """What the library tells to write in Python, and what to do on a page of the lab instead."""
@@ -19,7 +21,7 @@ def plainly(text: str) -> str:
     >>> plainly("ε = 0.5 (add_remove, per patient) remains")
     'ε = 0.5 for each patient remains'
     >>> plainly("to count more rows, raise max_rows_per_unit")
-    'to count more rows, raise “Rows of one person that count, at most”'
+    'to count more rows, raise “Rows of one person that count, at most” where you state what is public about the table'
     """
     for call, here in _HERE:
         text = text.replace(call, here)

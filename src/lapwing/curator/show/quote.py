@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.curator.show import digits, notebook
 from lapwing.curator.show import terminal as show
 from lapwing.curator.show.answer import Column, Type
-from lapwing.privacy.notation import written_down
+from lapwing.privacy.notation import written_up
 from lapwing.privacy.quotes import amount, risk
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _SPENT = ("what is released", "for", "costs")
 _ERRORS = ("output", "off by at most")
-_PART = partial(written_down, digits=4)
-"""Rounded down, so that parts do not add up to more than their total, which is rounded up."""
+_PART = partial(written_up, digits=4)
+"""Rounded up, like every loss: the parts shown may add up to a little more than their total."""
 
 
 def text(quote_: Quote) -> str:

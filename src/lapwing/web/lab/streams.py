@@ -239,7 +239,7 @@ def notes(wish: Wish, statement: Statement) -> tuple[str, ...]:
     """What the promise of a stream rests on."""
     quote = wish.question(blank(statement)).quote(epsilon=1)
     size = f"{quote.state_bytes:,} bytes"  # of a file on the server, which nobody here sees
-    return lab_notes((note for note in quote.notes if size not in note), statement.unit_word)
+    return lab_notes(note for note in quote.notes if size not in note)
 
 
 def opened(bench: Bench, wish: Wish, epsilon: float) -> LabStream:

@@ -21,25 +21,17 @@ from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.jobs import TooLong
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import DATASET, Statement
+from lapwing.web.wording import plainly
 
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
 EACH = "the error holds for each bar by itself; of many bars, some are off by more"
-ROWS_FIELD = "Rows of one person that count, at most"
-"""The field of the lab that the library calls max_rows_per_unit."""
 
 
-def lab_notes(notes: Iterable[str], unit: str) -> tuple[str, ...]:
-    """The curator's notes without what is not true in the lab, and without names of parameters that it does not have.
-
-    The lab always keeps a ledger, although previews are priced without it.
-    """
-    once = (
-        f"each {unit} counts once, however many rows they have. To count more rows, raise “{ROWS_FIELD}” "
-        "where you state what is public about the table"
-    )
-    return tuple(once if "max_rows_per_unit" in note else note for note in notes if note != NO_LEDGER)
+def lab_notes(notes: Iterable[str]) -> tuple[str, ...]:
+    """The curator's notes in words of the lab, which always keeps a ledger, although previews are priced without it."""
+    return tuple(plainly(note) for note in notes if note != NO_LEDGER)
 
 
 def blank(statement: Statement) -> PrivateTable:
@@ -119,7 +111,7 @@ class CuratedAnalysis(Analysis):
             )
             for place, first in enumerate(quotes[0].expected)
         )
-        notes = lab_notes(quotes[0].notes, statement.unit_word)
+        notes = lab_notes(quotes[0].notes)
         return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism)
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
@@ -177,7 +169,7 @@ class CuratedAnalysis(Analysis):
         names = " · ".join(key.name for key in keys)
         if isinstance(answer, Unprotected):
             return Result(self.shape, tuple(series), names)
-        notes = lab_notes(answer.notes, answer.loss.unit)
+        notes = lab_notes(answer.notes)
         return Result(self.shape, tuple(series), names, answer.loss, answer.confidence, notes)
 
     def place(self, number: int) -> float | None:
