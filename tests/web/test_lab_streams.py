@@ -57,7 +57,7 @@ def test_the_form_says_what_a_stream_costs_before_anything_is_spent(lab_school: 
     page = client.get(f"/lab/{bench.id}/streams", params=WEEKS, headers=PERSON).text
     assert "count after 53 weeks" in page
     assert "It is paid once, now, for all 53 weeks" in page
-    assert "at most 2 active weeks of each" in page
+    assert "counts in at most 2 weeks, the first 2 with rows" in page
     assert spent(bench) == 0
     assert "Running totals" in client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
 
