@@ -32,18 +32,18 @@ def open_numbers(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of one number, once for all steps.")],
     bound: Annotated[float, _option("What no number exceeds: larger ones count as this. Public.")],
     steps: Annotated[int, _option("How many steps the stream has.")],
-    first: Annotated[int, _option("How many steps choose the threshold. They are not answered.")],
+    first: Annotated[int, _option("How many first steps are used to choose the threshold. They give no totals.")],
     values_per_step: Annotated[int, _option("About how many numbers a step has.")] = 1,
     typical_range: Annotated[int | None, _option("How many steps most questions are about.")] = None,
-    block: Annotated[int | None, _option("How many steps share one noise.")] = None,
+    block: Annotated[int | None, _option("How many steps share one draw of noise.")] = None,
     unit: Annotated[str, typer.Option(help="What one number is about.", rich_help_panel=_NUMBERS)] = "event",
     ledger: Annotated[str | None, _option("File that records how much privacy budget has been spent.", _BOOK)] = None,
     dataset: Annotated[str | None, _option("Name of the data set in the ledger.", _BOOK)] = None,
     allowance: Annotated[float | None, _option("Epsilon that may be spent in all, for a new data set.", _BOOK)] = None,
-    analyst: Annotated[str | None, _option("Who pays.", _BOOK)] = None,
-    quote: Annotated[bool, typer.Option("--quote", help="Only say what it costs; nothing is spent.")] = False,
+    analyst: Annotated[str | None, _option("Name of the analyst whose budget is charged.", _BOOK)] = None,
+    quote: Annotated[bool, typer.Option("--quote", help="Print what the stream would cost. Nothing is spent.")] = False,
 ) -> None:
-    """Pay for totals of numbers that go on, once for all steps. A threshold is chosen privately, and cuts them off."""
+    """Open running totals of numbers, paid once. Numbers above a privately chosen threshold count as the threshold."""
     with readable_errors():
         from lapwing.curator.streams.numeric_stream import open_numeric_stream
         from lapwing.mechanisms import Tops

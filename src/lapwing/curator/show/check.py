@@ -154,7 +154,7 @@ def _about(check: Check, part: PerUnit) -> str:
     middle, many = frequencies.quantile(0.5), frequencies.quantile(0.9)
     return (
         f"{_what(part).capitalize()} per {check.unit}: half have at most {middle:,}, 90 % have at most {many:,}, "
-        f"one has {frequencies.largest:,}."
+        f"the largest number is {frequencies.largest:,}."
     )
 
 

@@ -157,7 +157,8 @@ def _budget(ledger: Ledger, dataset: str, unit: str) -> dict[str, Any]:
 def _trusted(loss: Loss, owner: str) -> Iterator[str]:
     trust = loss.trust
     if trust is None:
-        yield f"{owner} holds the data as they are. Everybody in the data must trust {owner} to keep them safe."
+        who = f"{owner[:1].upper()}{owner[1:]}"
+        yield f"{who} holds the true records. Everybody in the data must trust {owner} to keep the records safe."
         yield "Nobody who sees only the released answers has to be trusted, whatever else they know."
     else:
         yield f"The guarantee holds against {trust.towards} ({trust.behaviour})."
@@ -176,15 +177,17 @@ def _for_two(loss: Loss) -> Loss:
 
 
 def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
-    unit = loss.unit
-    yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
+    unit, _, span = loss.unit.partition(" in any ")
+    if span:
+        yield f"Longer times: what one {unit} does over more than {span} is protected less. The losses add up."
+    yield f"What is true of many: a conclusion about a population can tell about one {unit}, even outside of the data."
     both = amount(_for_two(loss))
-    yield f"Groups: for two of them together, for example a couple, the guarantee is weaker: {both}."
+    yield f"Groups: for two units together, for example the members of a couple, the guarantee is weaker: {both}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
         if has_history
-        else "Other answers from the same data: their losses add to this one. The ledger of the owner has the total."
+        else "Other answers from the same data: their losses add to this one. A ledger records the total."
     )
     if loss.explain().data["delta"]:
         delta = f"{loss.explain().data['delta']:.3g}"

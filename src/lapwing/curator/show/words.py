@@ -124,9 +124,10 @@ def spent(answer: Answer) -> str:
 def _about_noise(answer: Answer) -> str:
     if not any(column.noise for column in answer.columns):
         return "Noise was added to protect everybody. No interval is known for these values."
+    unit = visible(answer.loss.unit.partition(" in any ")[0])
     return (
         "The interval beside a value is for the exact answer on these rows, after bounds and limits per "
-        f"{visible(answer.loss.unit)} were applied. It covers the noise. It does not cover the error from these bounds "
+        f"{unit} were applied. It covers the noise. It does not cover the error from these bounds "
         "and limits, nor how well these rows represent a larger population."
     )
 

@@ -16,7 +16,7 @@ from lapwing.curator.plan.statistics import LARGEST, Bounding, Statistic
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.pricing import StreamItem
-from lapwing.curator.streams.protection import ActiveSteps
+from lapwing.curator.streams.protection import ActiveSteps, ConsecutiveSteps
 from lapwing.curator.streams.state import Estimates
 from lapwing.privacy import Loss
 
@@ -140,8 +140,10 @@ class Teller:
         query = self.definition.query
         if self.definition.scan.each_row or not leaves_rows_out(query):
             return None
-        rows = query.effective.counted(query.context.unit, grouped=bool(query.grouping.keys))
         every, protection = self.definition.schedule.every, self.definition.protection
+        word = query.context.unit
+        unit = protection.base(word, every) if isinstance(protection, ConsecutiveSteps) else word
+        rows = query.effective.counted(unit, grouped=bool(query.grouping.keys))
         if not isinstance(protection, ActiveSteps):
             return f"{rows} in each {every}"
         return f"{rows} in each {every}, for at most the first {protection.steps:,} active {every}s"

@@ -101,6 +101,8 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
         rule = "are left out" if schedule.late == "drop" else f"count in the next {schedule.every}"
         about.append(f"rows that come after their {schedule.every} was closed {rule}")
     protection = definition.protection
+    if isinstance(protection, ConsecutiveSteps):  # a limit is about one step, not about the steps that are protected
+        limits = [note.replace(protection.suffix(schedule.every), "") for note in limits]
     if isinstance(protection, ConsecutiveSteps) and protection.allocation == "absorption" and protection.steps > 1:
         repeated = f"up to {schedule.words(protection.steps - 1)} after a release repeat it, whatever changes"
         about.append(f"budget absorption: {repeated}, and have no interval")

@@ -31,7 +31,7 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
   override render(): TemplateResult {
     const outcomes = this.found?.outcomes ?? this.known?.limits ?? [];
     const played = outcomes.some((one) => one.private !== null);
-    return html`<div class="legend">${played ? html`<span class="exact">┃ exact answer</span><span class="adversary">● right in the attacks we played, with a 95 % interval</span>` : nothing}<span class="bound">▮ limit for the true rate</span>${played ? html`<span class="mark">teaching mode: played on your real rows, not kept</span>` : nothing}</div>
+    return html`<div class="legend">${played ? html`<span class="exact">┃ exact answer</span><span class="adversary">● right in the attacks we played, with a 95 % interval</span>` : nothing}<span class="bound">▮ no attacker can be right more often</span>${played ? html`<span class="mark">teaching mode: played on your real rows, not kept</span>` : nothing}</div>
       <figure>${this.picture(outcomes)}</figure>
       <p class="seen" role="status">${this.sentence(outcomes)}</p>
       ${this.teaching ? this.button(played ? "Attack again, another target" : "Attack this answer", () => [], true) : nothing}
@@ -60,7 +60,7 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
       last.private !== null && last.private > first.private + 0.1
         ? `With ${last.questions} such answers, the attacker was right ${hundred(last.private)} times out of 100. `
         : `With ${last.questions} such answers, an attacker could be right ${limit(last.bound)} times out of 100. `;
-    return `${falls}. With this answer, the attacker was right ${hundred(first.private)} times out of 100. The limit for the true rate is ${atMost(first.bound)}. ${again}${this.price(last)}`;
+    return `${falls}. With this answer, the attacker was right ${hundred(first.private)} times out of 100. The no attacker can be right more often is ${atMost(first.bound)}. ${again}${this.price(last)}`;
   }
 
   /** What so many answers would cost, beside what is left. */
