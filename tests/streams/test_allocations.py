@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streaming import opened, table
 from typer.testing import CliRunner
@@ -69,6 +70,25 @@ def test_steps_that_gave_up_their_share_repeat_the_answer_and_have_no_interval(t
         assert any("have no interval" in note for note in answer.notes)
     history.plot(tmp_path / "lines.png")
     assert history.to_frame()["count_low"].isna().tolist()[::2] == [not sure for sure in known]
+
+
+@pytest.mark.parametrize("bounds", [(0, 100), (0, 1e-40)])
+def test_every_output_can_be_shown_where_nothing_is_known_about_its_error(
+    tmp_path: Path, bounds: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = {"patient": np.arange(1), "region": np.array(["N"]), "cost": np.zeros(1)}
+    costs = lw.open(source, unit="patient", bounds={"cost": bounds}, keys={"region": ["N"]})
+    outputs = (lw.count(), lw.sum("cost"), lw.mean("cost"), lw.variance("cost"))
+    question = costs.stream(*outputs, every="step", steps=12, consecutive_steps=3, allocation="absorption")
+    stream = opened(tmp_path, question, epsilon=5000)
+    known = stream.observe([{**row, "cost": bounds[1]} for row in crowd(400)])
+    monkeypatch.setattr(BudgetAbsorption, "error_bound", lambda *_: math.inf)
+    unknown = stream.observe([{**row, "cost": bounds[1]} for row in crowd(900)])
+    for name in ("count", "sum_cost", "mean_cost", "variance_cost"):
+        assert known.table.column(name).noise != (None,)
+        assert unknown.table.column(name).noise == (None,), name
+        assert unknown.table.column(name).interval in (None, (None,))
+    assert len(stream.history()["count"]) == 2
 
 
 def test_a_file_goes_on_with_the_allocation_it_was_opened_with(tmp_path: Path) -> None:

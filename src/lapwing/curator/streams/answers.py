@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -101,15 +101,22 @@ class Teller:
         before: Estimates | None,
         width: Callable[[StreamItem, Number], float],
         steps: int = 1,
+        unknown: Collection[Statistic] = (),
     ) -> tuple[Column, ...]:
-        """The columns for totals, less those of an earlier step, so many steps before."""
+        """The columns for totals, less those of an earlier step, so many steps before.
+
+        An output of a statistic whose error is `unknown` has no interval, whatever its `width` is.
+        """
         noisy: dict[Statistic, list[int]] = {}
         for place, item in enumerate(self.items):
             earlier = [0.0] * self.definition.groups if before is None else before[place]
             now = estimates[place]
             noisy[item.statistic] = [round((b - a) * 2.0**item.shift) for a, b in zip(earlier, now, strict=True)]
         things = [Noisy(item, width, self._active(steps)) for item in self.items]
-        return afterwards(self.definition.query, columns_from(self.definition.query, things, noisy, self.confidence))
+        query = self.definition.query
+        columns = columns_from(query, things, noisy, self.confidence)
+        silent = {bound.output for bound in query.bounds if any(part in unknown for part in bound.statistics)}
+        return afterwards(query, tuple(_without_intervals(c) if c.name in silent else c for c in columns))
 
     def sums(self, estimates: Estimates, before: Estimates | None, start: int, stop: int) -> tuple[Column, ...]:
         """The columns for the steps start + 1 … stop."""
@@ -162,6 +169,11 @@ class Teller:
             noise, interval = (_together([getattr(piece, what) for piece in pieces]) for what in ("noise", "interval"))
             joined.append(replace(first, values=values, noise=noise, interval=interval))
         return tuple(joined)
+
+
+def _without_intervals(column: Column) -> Column:
+    noise, interval = (None if spans is None else (None,) * len(spans) for spans in (column.noise, column.interval))
+    return replace(column, noise=noise, interval=interval)
 
 
 def _together(spans: Sequence[Any]) -> Any:

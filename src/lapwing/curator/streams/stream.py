@@ -36,7 +36,8 @@ from lapwing.privacy.explanation import Explanation
 from lapwing.privacy.journal import Database, append
 
 Clock = Callable[[], dt.datetime]
-LARGEST_ERROR, FAR = 1e300, 1e290
+LARGEST_ERROR = 1e300
+"""What is stored where nothing is known about an error."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -466,10 +467,12 @@ class Stream:
         estimates, errors = shown
         if errors is None:
             return self._teller.sums(estimates, None, 0, place)
-        places = {id(item): number for number, item in enumerate(self.items)}
-        widths = [min(LARGEST_ERROR, error * 2.0**item.shift) for error, item in zip(errors, self.items, strict=True)]
-        columns = self._teller.columns(estimates, None, lambda item, _: widths[places[id(item)]])
-        return tuple(_without_unknown(column) for column in columns) if LARGEST_ERROR in widths else columns
+        widths = {
+            item.statistic: error * 2.0**item.shift if error < LARGEST_ERROR else None
+            for error, item in zip(errors, self.items, strict=True)
+        }
+        unknown = {statistic for statistic, width in widths.items() if width is None}
+        return self._teller.columns(estimates, None, lambda item, _: widths[item.statistic] or 0.0, unknown=unknown)
 
     def _closed(self, database: Database, step: Any) -> int:
         place, closed = self.definition.schedule.step_of(step), state.closed_steps(database)
@@ -492,15 +495,6 @@ class Stream:
 
 def _values(values: list[int]) -> Any:
     return values[0] if len(values) == 1 else values
-
-
-def _without_unknown(column: Column) -> Column:
-    """The column, without intervals where nothing is known about the error."""
-    noise, interval = (
-        None if spans is None else tuple(None if span is None or span[1] - span[0] > FAR else span for span in spans)
-        for spans in (column.noise, column.interval)
-    )
-    return replace(column, noise=noise, interval=interval)
 
 
 def _reordered(column: Column, order: Sequence[int]) -> Column:
