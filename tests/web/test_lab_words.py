@@ -13,6 +13,7 @@ from lapwing.privacy import Ledger
 from lapwing.web import lab
 from lapwing.web.lab import streams
 from lapwing.web.lab.analyses import ANALYSES, effects
+from lapwing.web.lab.analyses.quantiles import NEIGHBOURS
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.wording import ROWS_FIELD
@@ -62,6 +63,8 @@ def test_each_quantile_has_a_line_of_its_own_and_what_they_share_is_said_once(tm
     for name in ("0.25 quantile", "median", "0.75 quantile"):
         [line] = [note for note in notes if note.startswith(f"{name}: ")]
         assert "ranks" in line
+        assert "both sides" not in line
+    assert NEIGHBOURS in notes
     assert len([note for note in notes if "nearest bound" in note]) == 1
     [one] = [
         note

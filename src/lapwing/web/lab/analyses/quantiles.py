@@ -112,14 +112,18 @@ class Quantiles(Simple):
         return (replace(series, values=plain, note=""),)
 
 
+NEIGHBOURS = "to get an idea of the error in values, ask for quantiles on both sides as well"
+"""What the library says of each quantile with numbers of its own."""
+
+
 def _by_quantile(notes: Mapping[str, str]) -> list[str]:
-    """A line for each quantile, and once what is said about all of them."""
+    """A line for each quantile with what is said first about it, and once what is said about all of them."""
     clauses = {name: [part for part in re.split("[;.] ", note) if part] for name, note in notes.items()}
     shared = [part for part in next(iter(clauses.values()), []) if all(part in own for own in clauses.values())]
     if len(clauses) == 1:
         return shared
-    own = {name: "; ".join(part for part in parts if part not in shared) for name, parts in clauses.items()}
-    return [*(f"{name}: {text}" for name, text in own.items() if text), *shared]
+    own = {name: next((part for part in parts if part not in shared), "") for name, parts in clauses.items()}
+    return [*(f"{name}: {text}" for name, text in own.items() if text), *shared, NEIGHBOURS]
 
 
 def called(share: float) -> str:
