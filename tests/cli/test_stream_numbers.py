@@ -42,6 +42,8 @@ def test_a_stream_of_numbers_goes_from_its_quote_to_its_end(place: Path) -> None
     assert "no step is closed yet" in run("show", "d.stream").output
     for step in (1, 2, 3):
         closed = run(*OBSERVE)
+        if step < 3:
+            assert f"step {step}: " in run("show", "d.stream", "--window", "1").output
         assert f"step {step} closed, {8 - step} left" in closed.output
     again = run("observe", "d.stream", "missing.csv", "--column", "delay", "--step", "3")
     assert "3 was closed before: this is its stored answer" in again.output
@@ -90,6 +92,8 @@ def test_a_stream_of_numbers_reads_cells_one_by_one_and_leaves_out_what_is_no_nu
         ((*OBSERVE, "--ledger", "ledger.db"), "needs none any more"),
         (("show", "d.stream", "--top", "3"), "Leave --top out"),
         (("show", "d.stream", "--plot", "a.png"), "Leave --plot out"),
+        (("show", "d.stream", "--window", "2", "--json"), "Leave --window out"),
+        ((*OBSERVE, "--step", "0"), "step = 0: must be a whole number of at least 1"),
     ],
 )  # fmt: skip
 def test_a_stream_of_numbers_says_what_to_write_instead(words: tuple[str, ...], says: str) -> None:
@@ -102,7 +106,8 @@ def test_a_stream_of_numbers_says_what_to_write_instead(words: tuple[str, ...], 
     ("more", "says"),
     [
         (("--dataset", "delays"), "Write --ledger"),
-        (("--ledger", "ledger.db"), "which allowance is spent"),
+        (("--analyst", "ann"), "Write --ledger"),
+        (("--ledger", "ledger.db"), "says which allowance is spent"),
         (("--ledger", "ledger.db", "--dataset", "delays", "--allowance", "3"), "ε = 3 (add_remove, per event) remains"),
     ],
 )

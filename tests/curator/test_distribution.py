@@ -144,6 +144,9 @@ def test_the_shape_is_the_same_for_nobody() -> None:
         (lambda t: t.agg(lw.cdf("age", edges=[5])), "two numbers or dates that rise"),
         (lambda t: t.agg(lw.cdf("age", edges=range(10_001))), "9,000 at most"),
         (lambda t: t.agg(lw.cdf("age", edges=5)), "must be a list"),
+        (lambda t: t.agg(lw.cdf("age", edges=[None])), "is missing"),
+        (lambda t: t.agg(lw.cdf("age", edges=[0, 1, 10**400])), "below 1e308"),
+        (lambda t: t.hierarchy(lw.bins("age", edges=[0, 1, 10**400]), lw.count()), "below 1e308"),
         (lambda t: t.agg(lw.cdf("age", edges=MONTHS)), "of kind number, not a date"),
         (lambda t: t.agg(lw.cdf("day", edges=EDGES)), "edges as dates"),
         (lambda t: t.agg(lw.cdf("day", edges=["2025-01-01", 5, 7])), "is not a date, and another edge is"),
@@ -167,6 +170,15 @@ def test_the_shape_is_the_same_for_nobody() -> None:
 def test_what_makes_no_sense_is_refused_with_its_reason(ask: Any, why: str) -> None:
     with pytest.raises((InvalidParameter, UnsupportedQuery), match=why):
         ask(opened(drawn_ages(20)))
+
+
+def test_days_of_a_column_of_times_end_before_the_last_day_of_the_calendar() -> None:
+    times = np.array(["9999-12-30T05", "9999-12-31T05"], dtype="datetime64[us]")
+    table = lw.open({"at": times}, unit=lw.EACH_ROW)
+    known = table.hierarchy(lw.dates("at", "9999-12-30", "9999-12-30", by="day"), lw.count())
+    assert known.release(epsilon=EXACT)["count"] == (1, 1)
+    with pytest.raises(UnsupportedQuery, match="no day comes after 9999-12-31"):
+        table.hierarchy(lw.dates("at", "9999-12-30", "9999-12-31", by="day"), lw.count())
 
 
 def test_it_is_drawn_with_its_band(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def as_whole(value: float) -> int | None:
 
 def as_word(value: float) -> str | None:
     """The rule for a double where text was declared."""
-    return None if not math.isfinite(value) else str(value) if as_whole(value) is None else str(as_whole(value))
+    return None if not abs(value) < 2**53 else str(value) if as_whole(value) is None else str(as_whole(value))
 
 
 @pytest.mark.parametrize("form", ["pandas", "Float64", "arrow", "polars", "rows"])
@@ -131,7 +131,27 @@ def test_objects_are_read_as_the_cells_of_a_file_are(tmp_path: Path) -> None:
     assert read(tmp_path / "day", days, "day") == [DAY, None, DAY]
 
 
-@pytest.mark.parametrize(("name", "cells"), [("at", [1, 2]), ("day", [True, False]), ("whole", [MOMENT, MOMENT])])
+@pytest.mark.parametrize(("name", "cells"), [("flag", [True, False, None]), ("day", [None] * 3), ("at", [None] * 3)])
+@pytest.mark.parametrize("missing", [False, True])
+def test_whole_numbers_are_accepted_wherever_the_doubles_are_that_a_missing_cell_makes_of_them(
+    tmp_path: Path, name: str, cells: list[Any], missing: bool
+) -> None:
+    frame = pd.DataFrame({name: [1, 0, 7, *([None] if missing else [])]})
+    assert (frame[name].dtype == "float64") is missing
+    assert read(tmp_path, frame, name)[:3] == cells
+
+
+def test_units_that_doubles_cannot_tell_apart_are_left_out_and_not_taken_for_one(tmp_path: Path) -> None:
+    ids = [str(10**19 + place) for place in range(5)]
+    table = lw.open(pa.table({"patient": ids}), unit="patient", name="visits")
+    question = table.stream(lw.count(), every="step", steps=2, active_steps=1)
+    wide = pa.table({"patient": pa.array(map(Decimal, [*ids, "17"]), pa.decimal128(20, 0))})
+    with recorded_sums() as sums:
+        opened(tmp_path, question).observe(wide)
+    assert sums == [[[1]]]  # that of 17
+
+
+@pytest.mark.parametrize(("name", "cells"), [("at", [True, False]), ("day", [True, False]), ("whole", [MOMENT] * 2)])
 @pytest.mark.parametrize("rows", [2, 0])
 def test_a_type_that_says_something_else_is_refused_whatever_its_cells_are(
     tmp_path: Path, name: str, cells: list[Any], rows: int

@@ -172,6 +172,7 @@ def show(
             numbers.refused({"top": top, "plot": plot}, "is for groups and lines of a question, and these are numbers")
             totals = numbers.reopened(state, ledger, anchor)
             if as_json or as_csv:
+                numbers.refused({"window": window}, "is for the page, and these files have all totals")
                 typer.echo(numbers.printed(totals, as_json=as_json), nl=as_json)
             else:
                 _watched(lambda: numbers.page(totals, window), watch)

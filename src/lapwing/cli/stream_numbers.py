@@ -56,23 +56,23 @@ def open_numbers(
         screen.print(str(mechanism.quote()), markup=False)
         if quote:
             return
-        book = _ledger(ledger, dataset, allowance, unit)
+        book = _ledger(ledger, dataset, allowance, analyst, unit)
         opened = open_numeric_stream(state, mechanism, ledger=book, dataset=dataset, analyst=analyst)
-        screen.print(f"[private]✓[/] now {state} is open and paid for: {opened.loss}", soft_wrap=True)
+        screen.print(f"[private]✓[/] {state} is open and paid for: {opened.loss}", soft_wrap=True)
         screen.print(f"  next: lapwing stream observe {state} NUMBERS.csv --column COLUMN", soft_wrap=True)
 
 
-def _ledger(place: str | None, dataset: str | None, allowance: float | None, unit: str) -> Any:
+def _ledger(place: str | None, dataset: str | None, allowance: float | None, analyst: str | None, unit: str) -> Any:
     """The ledger with its data set; without one, nothing is recorded, and nothing about one may be said."""
     from lapwing.privacy import Ledger, PureDP
 
     if place is None:
-        for name, given in (("dataset", dataset), ("allowance", allowance)):
+        for name, given in (("dataset", dataset), ("allowance", allowance), ("analyst", analyst)):
             if given is not None:
                 raise InvalidParameter(name, given, "is for a ledger", "Write --ledger ledger.db as well.")
         return None
     if dataset is None:
-        raise InvalidParameter("dataset", None, "which allowance is spent?", "Write --dataset delays, for example.")
+        raise InvalidParameter("dataset", None, "says which allowance is spent", "Write --dataset delays, for example.")
     book = Ledger(place)
     if allowance is not None:
         book.open(dataset, PureDP(checks.exact(allowance=allowance), unit=unit))
@@ -90,7 +90,7 @@ def reopened(state: Path, ledger: str | None, anchor: str | None) -> NumericStre
 def refused(given: Mapping[str, Any], why: str) -> None:
     """Refuse options that mean nothing for numbers."""
     for name, value in given.items():
-        if value not in (None, False):
+        if value is not None and value is not False:
             raise InvalidParameter(name, value, why, f"Leave --{name} out.")
 
 
@@ -103,7 +103,7 @@ def observe(stream: NumericStream, rows: str | None, column: str | None, step: A
             "step", step, "must be a number: you say when a step of numbers ends", "Write --step 12."
         )
     screen = console()
-    if step is not None and step <= stream.closed:
+    if step is not None and checks.whole(step=step) <= stream.closed:
         screen.print(f"{step} was closed before: this is its stored answer")
         screen.print(str(stream.at(step)), markup=False)
         return
@@ -144,7 +144,7 @@ def page(stream: NumericStream, window: int | None) -> RenderableType:
     ]
     if not closed:
         lines.append(Text("no step is closed yet: lapwing stream observe …"))
-    elif window is not None:
+    elif window is not None and closed > mechanism.first:
         first = max(mechanism.first + 1, closed - checks.whole(window=window) + 1)
         lines.append(Text(f"from step {first:,}: {stream.between(first, closed)}"))
     else:

@@ -158,8 +158,8 @@ def rising_edges(edges: Any) -> tuple[Any, ...]:
                 raise InvalidParameter("edges", end, "is not a date, and another edge is", _EDGES)
         ends, rises = days, all(a < b for a, b in pairwise(days))  # type: ignore[operator]
     else:
-        rises = all(checks.exact(edges=a) < checks.exact(edges=b) for a, b in pairwise(ends))
-        ends = [int(end) if isinstance(end, Integral) else float(end) for end in ends] if rises else ends
+        rises = all(a < b for a, b in pairwise([checks.exact(edges=end) for end in ends]))
+        ends = [int(end) if isinstance(end, Integral) else float(end) for end in ends]
     if len(ends) < 2 or not rises:
         raise InvalidParameter(
             "edges", list(map(str, ends[:4])), "must be at least two numbers or dates that rise", _EDGES

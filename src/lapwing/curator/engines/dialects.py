@@ -25,6 +25,7 @@ SQL_TYPES: dict[Kind, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMPNTZ",
 }
+_NO_NUMBERS: tuple[Kind, ...] = ("boolean", "date", "timestamp")
 LARGEST_DOUBLE = "1.7976931348623157e+308"
 
 
@@ -131,7 +132,7 @@ class Dialect(ABC):
         if self.is_nothing(declared):
             return cast(exp.null(), SQL_TYPES[kind])
         native = self.kind(declared)
-        if native == "number" and kind != "number":
+        if (native == "number" and kind != "number") or (native == "integer" and kind in _NO_NUMBERS):
             return self.from_number(finite(self.number(column, declared)), declared, kind)
         if native == "date" and kind == "timestamp":  # looked at as a day first: not every engine has room for all
             return attempt(self.moment(column, declared, native), SQL_TYPES[kind])
@@ -187,15 +188,17 @@ class Dialect(ABC):
     def from_number(self, number: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         """A finite double as another kind: what is no such value is NULL, and no number is a date or a moment.
 
-        Doubles tell whole numbers apart only below 2^53. From there on one may stand for its neighbour, so it is NULL.
+        Doubles tell whole numbers apart only below 2^53. From there on one may stand for its neighbours, and the rows
+        of several units would be those of one, so it is NULL.
         """
         if kind in ("date", "timestamp"):
             return cast(exp.null(), SQL_TYPES[kind])
-        far, is_whole = double(2.0**53), exp.func("FLOOR", number.copy()).eq(number.copy())
-        inside = exp.and_(number.copy() > double(-(2.0**53)), number.copy() < far, is_whole)
-        value = when(inside, attempt(number, "BIGINT"))
+        inside = exp.and_(number.copy() > double(-(2.0**53)), number.copy() < double(2.0**53))
+        is_whole = exp.func("FLOOR", number.copy()).eq(number.copy())
+        value = when(exp.and_(inside, is_whole), attempt(number, "BIGINT"))
         if kind == "text":  # 17 for 17.0, as where no cell is missing and a frame has whole numbers
-            return exp.Coalesce(this=self.text(value, declared), expressions=[self.text(number.copy(), declared)])
+            either = exp.Coalesce(this=self.text(value, declared), expressions=[self.text(number.copy(), declared)])
+            return when(inside.copy(), either)
         if kind == "boolean":
             return exp.Case().when(value.copy().eq(whole(1)), exp.true()).when(value.copy().eq(whole(0)), exp.false())
         return value

@@ -95,7 +95,7 @@ def key_for(
 
 def binned(name: str, expression: Expression, edges: Sequence[Number]) -> Key:
     """A key with one public value for each bin: edges[i] ≤ x < edges[i + 1], the last bin closed."""
-    ends = [float(edge) for edge in edges]
+    ends = doubles(edges)
     if len(ends) > MOST_EDGES:
         raise InvalidParameter("edges", len(ends), f"must be {MOST_EDGES:,} at most", "Take wider bins.")
     if any(not low < high for low, high in pairwise(ends)):
@@ -103,6 +103,14 @@ def binned(name: str, expression: Expression, edges: Sequence[Number]) -> Key:
     labels = tuple(f"{low} – {high}" for low, high in pairwise(edge_texts(ends)))
     place = call("bin", expression, *(Constant(end, "number") for end in ends))
     return Key(name, place, tuple(range(len(labels))), labels=labels)
+
+
+def doubles(edges: Sequence[Number]) -> list[float]:
+    """Ends of bins as doubles."""
+    try:
+        return [float(edge) for edge in edges]
+    except OverflowError:
+        raise InvalidParameter("edges", "…", "must be below 1e308 in size", "Write edges=[0, 10, 20].") from None
 
 
 def edge_texts(ends: Sequence[float]) -> list[str]:

@@ -13,7 +13,7 @@ from lapwing import checks
 from lapwing.calls import Helpful, helpful
 from lapwing.checks import Number
 from lapwing.curator.plan.expressions import NUMERIC, Column
-from lapwing.curator.plan.groups import MOST_DATES, Key, binned, dated, edge_texts, key_for
+from lapwing.curator.plan.groups import MOST_DATES, Key, binned, dated, doubles, edge_texts, key_for
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 MOST_RUNGS = 1_000_000
@@ -75,6 +75,9 @@ class Ladder(metaclass=Helpful):
         if len(self.values) >= MOST_DATES:
             why = f"it is of kind {column.kind}, which can have {MOST_DATES - 1:,} days at most"
             raise UnsupportedQuery(self.column, why, "Take fewer years, or a column of dates.")
+        if self.values[-1] == dt.date.max:
+            why = f"it is of kind {column.kind}, and no day comes after {dt.date.max}"
+            raise UnsupportedQuery(self.column, why, "End a day earlier, or take a column of dates.")
         return dated(self.names[-1], column, [*self.values, self.values[-1] + dt.timedelta(days=1)], closed=False)
 
 
@@ -147,7 +150,7 @@ def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
     count, widths = len(ends) - 1, [1]
     while widths[0] * wide < count:
         widths.insert(0, widths[0] * wide)
-    texts = edge_texts([float(end) for end in ends])
+    texts = edge_texts(doubles(ends))
 
     def label(start: int, width: int) -> str:
         return f"{texts[start]} – {texts[min(start + width, count)]}"

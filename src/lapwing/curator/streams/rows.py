@@ -19,7 +19,7 @@ from lapwing.calls import closest
 from lapwing.curator.engines.cells import text_of
 from lapwing.curator.engines.containment import contained
 from lapwing.curator.plan.declarations import is_readable
-from lapwing.curator.plan.expressions import Column
+from lapwing.curator.plan.expressions import NUMERIC, Column
 from lapwing.curator.plan.nodes import Scan
 from lapwing.curator.plan.text_forms import MOMENT, NUMBER, WHOLE, Notation
 from lapwing.errors import InvalidParameter
@@ -61,7 +61,7 @@ def _declared(origin: Source, scan: Scan) -> Source:
             raise InvalidParameter("rows", name, why, "Convert the column in the source.")
         native = origin.kinds[name]
         is_nothing = origin.engine.dialect.is_nothing(origin.relation.types[name])
-        if not (is_nothing or is_readable(kind, native) or native == "number" or (kind, native) in _MOMENTS):
+        if not (is_nothing or is_readable(kind, native) or native in NUMERIC or (kind, native) in _MOMENTS):
             why = f"has the type {origin.relation.types[name]}, and the table was opened with a column of kind {kind}"
             raise InvalidParameter("rows", name, why, "Convert the column, for example: frame[…].astype(…).")
     return origin
@@ -70,8 +70,8 @@ def _declared(origin: Source, scan: Scan) -> Source:
 _MOMENTS = (("date", "timestamp"), ("timestamp", "date"))
 """Kinds that stand for one another in the rows of a step: the day of a moment, or midnight.
 
-Numbers are read as any kind, cell by cell. Frames of pandas have them for whole numbers of which one is missing, and
-for a column of any kind of which all are: refusing such a step would tell that.
+Numbers are read as any kind, cell by cell. Frames of pandas have doubles for whole numbers of which one is missing, and
+for a column of any kind of which all are: refusing such a step, or the whole numbers alone, would tell that.
 """
 
 
@@ -159,15 +159,10 @@ def _whole(cell: Any) -> int | None:
     if isinstance(cell, str):
         value = int(cell.strip(" ").removesuffix(".0")) if _PLAIN_WHOLE.fullmatch(cell.strip(" ")) else None
     elif isinstance(cell, float):
-        return int(cell) if _is_whole(cell) else None
+        return int(cell) if cell.is_integer() and abs(cell) < LARGEST_EXACT else None
     elif isinstance(cell, Fraction | Decimal) and cell == int(cell):
         value = int(cell)
     return value if value is not None and abs(value) < LARGEST else None
-
-
-def _is_whole(cell: float) -> bool:
-    """Whether a double is one whole number and stands for no other one."""
-    return cell.is_integer() and abs(cell) < LARGEST_EXACT
 
 
 @_total
@@ -187,7 +182,7 @@ def _text(cell: Any) -> str | None:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, float):
-        return str(int(cell)) if _is_whole(cell) else str(cell) if math.isfinite(cell) else None
+        return str(int(cell) if cell.is_integer() else cell) if abs(cell) < LARGEST_EXACT else None
     return cell.isoformat() if isinstance(cell, dt.date) and cell == cell else text_of(cell)
 
 

@@ -44,7 +44,7 @@ def numbers_of(rows: Any, column: str | None = None, **options: Any) -> list[flo
         known = find_source(rows, **options).kinds
         if len(known) != 1:
             hint = f"Name one of: {', '.join(known)}."
-            raise InvalidParameter("column", None, "which of them has the numbers?", hint)
+            raise InvalidParameter("column", None, "says which column has the numbers", hint)
         [named] = known
     scan = Scan("numbers", (Column(named, "number"),), each_row=True)
     source = source_of(rows, scan, PLAIN, find_source, **options)
