@@ -67,11 +67,10 @@ def completed(text: str, inherited: Iterable[str], parameters: Iterable[str]) ->
         sections = sections_of(base) | sections
     added = {name: known[name] for name in parameters if name in known and name not in own}
     text = inspect.cleandoc(text)
-    for title, lines in (("Args", [line for entry in added.values() for line in entry]), ("Returns", [])):
-        if title == "Returns" and "Returns" in sections and "Returns" not in sections_of(text):
-            lines = sections["Returns"]
-        if lines:
-            text = _with_lines(text, title, lines)
+    if added:
+        text = _with_lines(text, "Args", [line for entry in added.values() for line in entry])
+    if "Returns" in sections and "Returns" not in sections_of(text):
+        text = _with_lines(text, "Returns", sections["Returns"])
     return text
 
 
