@@ -12,7 +12,7 @@ from questions import fetch, salted
 import lapwing as lw
 from lapwing.curator.ask.columns import statement_of
 from lapwing.curator.engines.compiler import Compiler
-from lapwing.curator.engines.dialects import DuckDB
+from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.curator.engines.steps import LONG, in_steps
 from lapwing.curator.plan.expressions import Call
 

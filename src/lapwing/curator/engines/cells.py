@@ -9,7 +9,7 @@ piece by piece.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,19 +226,6 @@ def _decoded(cells: Iterable[bytes | None]) -> list[str | None]:
     return strings
 
 
-def texts(cells: Any) -> Any:
-    """An array of Python objects with text that has bytes, or None, in place of each; itself, if all of it is text."""
-    changed = None
-    for start in range(0, len(cells), _BLOCK):
-        part = cells[start : start + _BLOCK].tolist()
-        try:
-            "".join(part).encode()
-        except (TypeError, UnicodeEncodeError):
-            changed = cells.copy() if changed is None else changed
-            changed[start : start + _BLOCK] = [text_of(cell) for cell in part]
-    return cells if changed is None else changed
-
-
 def text_of(cell: Any) -> str | None:
     """A Python object as text; what is missing, or has no text, is None."""
     try:
@@ -249,3 +236,16 @@ def text_of(cell: Any) -> str | None:
     except Exception:  # whatever a class of somebody's does
         return None
     return text
+
+
+def texts(cells: Any, read: Callable[[Any], str | None] = text_of) -> Any:
+    """An array of Python objects with the text `read` from each, or None; itself, if all of it is text."""
+    changed = None
+    for start in range(0, len(cells), _BLOCK):
+        part = cells[start : start + _BLOCK].tolist()
+        try:
+            "".join(part).encode()
+        except (TypeError, UnicodeEncodeError):
+            changed = cells.copy() if changed is None else changed
+            changed[start : start + _BLOCK] = [read(cell) for cell in part]
+    return cells if changed is None else changed

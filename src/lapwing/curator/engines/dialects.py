@@ -10,8 +10,6 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from lapwing.curator.engines.cells import UNCHECKED_TEXT
-from lapwing.curator.engines.duckdb_types import NOTHING, ZONED, kind_of
 from lapwing.curator.plan import text_forms
 from lapwing.curator.plan.expressions import Kind
 from lapwing.curator.plan.language import PLAIN_NUMBER
@@ -48,6 +46,13 @@ class Dialect(ABC):
     @abstractmethod
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         """A double, perhaps infinite or NaN."""
+
+    @abstractmethod
+    def digits(self, column: exp.Expr, declared: str) -> exp.Expr | None:
+        """The text of a decimal number, one for each value: exact, without zeros after its last decimal.
+
+        None for types that hold no decimal numbers.
+        """
 
     @abstractmethod
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
@@ -133,7 +138,12 @@ class Dialect(ABC):
             return cast(exp.null(), SQL_TYPES[kind])
         native = self.kind(declared)
         if (native == "number" and kind != "number") or (native == "integer" and kind in _NO_NUMBERS):
+            digits = self.digits(column, declared)
+            if digits is not None:
+                return self.from_digits(digits, kind, longest)
             return self.from_number(finite(self.number(column, declared)), declared, kind)
+        if native == "boolean" and kind not in ("boolean", "text"):  # as the words true and false
+            return cast(exp.null(), SQL_TYPES[kind])
         if native == "date" and kind == "timestamp":  # looked at as a day first: not every engine has room for all
             return attempt(self.moment(column, declared, native), SQL_TYPES[kind])
         if kind == "text" or native == "text":
@@ -170,14 +180,16 @@ class Dialect(ABC):
         if kind in ("number", "integer"):
             digits = text.copy()
             if notation.thousands:
-                digits = _call("REPLACE", digits, exp.Literal.string(notation.thousands), exp.Literal.string(""))
+                digits = function("REPLACE", digits, exp.Literal.string(notation.thousands), exp.Literal.string(""))
             if kind == "integer":
-                digits = _call("SPLIT_PART", digits, exp.Literal.string("."), whole(1))
+                digits = function("SPLIT_PART", digits, exp.Literal.string("."), whole(1))
             return when(self.matches(text, notation.pattern(kind)), attempt(digits, SQL_TYPES[kind]))
         some_year = exp.NEQ(this=_left(text, 4), expression=exp.Literal.string("0000"))
         if kind == "date":  # of a moment, the day as it is written
             return when(exp.and_(self.matches(text, text_forms.MOMENT), some_year), attempt(_left(text, 10), "DATE"))
-        bare = _call("REGEXP_REPLACE", text.copy(), exp.Literal.string(f"{text_forms.ZONE}$"), exp.Literal.string(""))
+        bare = function(
+            "REGEXP_REPLACE", text.copy(), exp.Literal.string(f"{text_forms.ZONE}$"), exp.Literal.string("")
+        )
         shifted = self.earlier(_moment(bare), _offset(text, bare))
         return (
             exp.Case()
@@ -203,6 +215,17 @@ class Dialect(ABC):
             return exp.Case().when(value.copy().eq(whole(1)), exp.true()).when(value.copy().eq(whole(0)), exp.false())
         return value
 
+    def from_digits(self, digits: exp.Expr, kind: Kind, longest: int) -> exp.Expr:
+        """A decimal number as another kind, by all its digits: two that differ are never one unit."""
+        if kind == "text":
+            return self.short(digits, longest)
+        if kind == "integer":
+            return when(self.matches(digits, "-?[0-9]{1,18}"), attempt(digits, SQL_TYPES[kind]))
+        if kind == "boolean":
+            yes, no = (digits.copy().eq(exp.Literal.string(digit)) for digit in "10")
+            return exp.Case().when(yes, exp.true()).when(no, exp.false())
+        return cast(exp.null(), SQL_TYPES[kind])
+
     def code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         """A value as a whole number of 64 bits (text: of 24), to be hashed; different values may share one."""
         if kind == "integer":
@@ -217,8 +240,9 @@ class Dialect(ABC):
         return self.text_code(column) if kind == "text" else self.moment_code(column, kind)
 
 
-def _call(function: str, *arguments: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=function, expressions=list(arguments))
+def function(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """A function called by its own name."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def _left(text: exp.Expr, length: int) -> exp.Expr:
@@ -226,7 +250,7 @@ def _left(text: exp.Expr, length: int) -> exp.Expr:
 
 
 def _length(text: exp.Expr) -> exp.Expr:
-    return _call("LENGTH", text.copy())
+    return function("LENGTH", text.copy())
 
 
 def _moment(text: exp.Expr) -> exp.Expr:
@@ -241,7 +265,7 @@ def _offset(text: exp.Expr, bare: exp.Expr) -> exp.Expr:
     """How many minutes a text is ahead of UTC: what it has after the moment is Z, +HH, +HHMM or +HH:MM."""
     zone: exp.Expr = exp.func("SUBSTRING", text.copy(), _length(bare) + whole(1), whole(10))
     for sign in (" ", ":"):
-        zone = _call("REPLACE", zone, exp.Literal.string(sign), exp.Literal.string(""))
+        zone = function("REPLACE", zone, exp.Literal.string(sign), exp.Literal.string(""))
     hours, minutes = (cast(exp.func("SUBSTRING", zone.copy(), whole(at), whole(2)), "BIGINT") for at in (2, 4))
     size = hours * whole(60) + exp.Paren(this=when(_length(zone).eq(5), minutes, whole(0)))
     behind = exp.func("LEFT", zone.copy(), whole(1)).eq(exp.Literal.string("-"))
@@ -311,115 +335,17 @@ def frame(kind: str, *, whole_unit: bool = False) -> exp.WindowSpec:
     return exp.WindowSpec(kind=kind, start="UNBOUNDED", start_side="PRECEDING", **end)
 
 
-@dataclass(frozen=True, slots=True)
-class DuckDB(Dialect):
-    """DuckDB 2 and later."""
-
-    name: str = "duckdb"
-    counts_by_join: ClassVar[bool] = True
-
-    def kind(self, declared: str) -> Kind | None:
-        return kind_of(declared)
-
-    def is_nothing(self, declared: str) -> bool:
-        return declared == NOTHING
-
-    def text(self, column: exp.Expr, declared: str) -> exp.Expr:
-        plain = column if declared == "VARCHAR" else cast(column, "TEXT")
-        if declared == UNCHECKED_TEXT:
-            decoded = tried("decode", exp.Anonymous(this="encode", expressions=[column.copy()]))
-            plain = self.short(column, text_forms.LONGEST_TEXT, decoded)  # looked at first: each step makes a copy
-        elif declared == "BLOB":
-            is_short = _call("octet_length", column.copy()) <= whole(text_forms.LONGEST_TEXT)
-            plain = when(is_short, plain)
-        return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
-
-    def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
-        if declared == "BIGINT":
-            return column
-        if declared in _NARROW:  # else 100 - (-100) would be computed in, and leave, the 8 bits of a TINYINT
-            return cast(column, "BIGINT")
-        return attempt(column, "BIGINT")
-
-    def number(self, column: exp.Expr, declared: str) -> exp.Expr:
-        if declared.startswith("DECIMAL"):
-            column = exp.Anonymous(this="TRY", expressions=[column])  # else the least of all is cast for its statistics
-            return when(_has_digits(column, declared), cast(column, "DOUBLE"))
-        return column if declared == "DOUBLE" else cast(column, "DOUBLE")
-
-    def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
-        if declared in ZONED:
-            column = tried("timezone", exp.Literal.string("UTC"), column)
-        return in_calendar(attempt(column, SQL_TYPES[kind]), kind)
-
-    def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
-        return exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), exp.Literal.string(pattern)])
-
-    def size(self, text: exp.Expr) -> exp.Expr:
-        return _call("strlen", text)
-
-    def trimmed(self, text: exp.Expr) -> exp.Expr:
-        return _call("trim", text, exp.Literal.string(" "))
-
-    def earlier(self, moment: exp.Expr, minutes: exp.Expr) -> exp.Expr:
-        return exp.Paren(this=exp.Sub(this=moment, expression=_call("to_minutes", minutes)))
-
-    def from_text(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
-        if notation.decimal == "," and kind in ("number", "integer", "date"):
-            return self._from_comma(text, kind)
-        if kind not in ("number", "integer"):
-            return super(DuckDB, self).from_text(text, kind, notation)
-        digits = text.copy()  # whose spaces, and whose .0, DuckDB's own cast leaves out at a quarter of the cost
-        if notation.thousands:
-            digits = _call("REPLACE", digits, exp.Literal.string(notation.thousands), exp.Literal.string(""))
-        return when(self.matches(text, f" *({notation.pattern(kind)}) *"), attempt(digits, SQL_TYPES[kind]))
-
-    def _from_comma(self, text: exp.Expr, kind: Kind) -> exp.Expr:
-        """Text with decimal commas; `lw.open` lets only DuckDB be asked for it."""
-        plain_text, text = text, self.trimmed(text.copy())
-        if kind == "date":
-            year = exp.func("RIGHT", text.copy(), exp.Literal.number(4))
-            some_year = exp.NEQ(this=year, expression=exp.Literal.string("0000"))
-            arguments = [text.copy(), exp.Literal.string("%d.%m.%Y")]
-            day = cast(exp.Anonymous(this="try_strptime", expressions=arguments), "DATE")
-            return when(
-                exp.and_(self.matches(text, text_forms.COMMA_DATE), some_year), day, self.from_text(plain_text, kind)
-            )
-        pattern, plain = (text_forms.COMMA_NUMBER, "DOUBLE") if kind == "number" else (text_forms.COMMA_WHOLE, "BIGINT")
-        signs = [text.copy(), exp.Literal.string(",. '\u00a0\u202f\u2019"), exp.Literal.string(".")]  # others go
-        return when(self.matches(text, pattern), attempt(exp.Anonymous(this="translate", expressions=signs), plain))
-
-    def text_code(self, text: exp.Expr) -> exp.Expr:
-        number = exp.Anonymous(this="md5_number", expressions=[text.copy()])  # four times as fast as any way by text
-        return cast(exp.Paren(this=exp.BitwiseAnd(this=number, expression=whole((1 << 24) - 1))), "INT")
-
-    def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
-        if kind == "timestamp":
-            return exp.Anonymous(this="epoch_us", expressions=[column.copy()])
-        return cast(
-            exp.Paren(this=exp.Sub(this=column.copy(), expression=cast(exp.Literal.string("1970-01-01"), "DATE"))),
-            "BIGINT",
-        )
-
-    def wide_sum(self, value: exp.Expr) -> exp.Expr:
-        return exp.Sum(this=value)  # a HUGEINT
+def without_zeros(text: exp.Expr) -> exp.Expr:
+    """The text of a decimal number without the zeros after its last decimal."""
+    for sign in "0.":
+        text = exp.Trim(this=text, expression=exp.Literal.string(sign), position="TRAILING")
+    return text
 
 
-def tried(function: str, *arguments: exp.Expr) -> exp.Expr:
-    """A function of DuckDB, NULL where it would fail."""
-    called = exp.Anonymous(this=function, expressions=list(arguments))
-    return exp.Anonymous(this="TRY", expressions=[called])
-
-
-def _has_digits(column: exp.Expr, declared: str) -> exp.Expr:
-    """Whether a DECIMAL has no more digits than its type, which frames and files do not see to."""
-    precision, scale = map(int, declared.removeprefix("DECIMAL(").removesuffix(")").split(","))
-    largest = f"{'9' * (precision - scale) or '0'}.{'9' * scale}"
-    low, high = (cast(exp.Literal.string(sign + largest), declared) for sign in ("-", ""))
-    return exp.and_(column.copy() >= low, column.copy() <= high)
-
-
-_NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
+def decimal_places(declared: str) -> tuple[int, int]:
+    """How many digits a DECIMAL has, and how many of them are decimals."""
+    precision, _, scale = declared.partition("(")[2].removesuffix(")").partition(",")
+    return int(precision), int(scale)
 
 
 def md5_digits(text: exp.Expr) -> exp.Expr:

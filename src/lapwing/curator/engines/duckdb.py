@@ -19,7 +19,8 @@ from lapwing.curator.engines import cells
 from lapwing.curator.engines.compiler import Relation
 from lapwing.curator.engines.containment import answered, closing, contained, reached, unchanged, waited
 from lapwing.curator.engines.databases import Database
-from lapwing.curator.engines.dialects import Dialect, DuckDB
+from lapwing.curator.engines.dialects import Dialect
+from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.curator.engines.duckdb_types import kind_of
 from lapwing.curator.engines.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.engine import Session, Source

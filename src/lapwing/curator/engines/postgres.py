@@ -102,6 +102,13 @@ class PostgresDialect(Dialect):
         seen = when(size.copy() > exp.Literal.number("1e-300"), exp.cast(column.copy(), "DOUBLE"), double(0.0))
         return when(size < exp.Literal.number("1e300"), seen)
 
+    def digits(self, column: exp.Expr, declared: str) -> exp.Expr | None:
+        if declared != "numeric":
+            return None
+        size = exp.func("ABS", column.copy())
+        exact = self.text(exp.Anonymous(this="TRIM_SCALE", expressions=[column.copy()]), declared)
+        return when(size < exp.Literal.number("1e300"), exact)
+
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         if declared == "timestamp with time zone":
             column = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), column])

@@ -18,7 +18,16 @@ from sqlglot import exp
 
 from lapwing.curator.engines.compiler import Relation
 from lapwing.curator.engines.containment import contained, reached, waited
-from lapwing.curator.engines.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole
+from lapwing.curator.engines.dialects import (
+    SQL_TYPES,
+    Dialect,
+    decimal_places,
+    frame,
+    in_calendar,
+    md5_digits,
+    whole,
+    without_zeros,
+)
 from lapwing.curator.engines.encodings import LATIN_1, UTF_8, WINDOWS, Encoding
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.plan import patterns
@@ -96,6 +105,16 @@ class SparkDialect(Dialect):
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         return column if declared == "double" else exp.cast(column, "DOUBLE")
+
+    def digits(self, column: exp.Expr, declared: str) -> exp.Expr | None:
+        if not declared.startswith("decimal"):
+            return None
+        precision, scale = decimal_places(declared)
+        if not scale:
+            return exp.cast(column, "TEXT")
+        shape = "MI" + "9" * (precision - scale - 1) + "0D" + "9" * scale  # a cast would write 1E-20
+        text = self.trimmed(exp.Anonymous(this="TO_CHAR", expressions=[column, exp.Literal.string(shape)]))
+        return without_zeros(exp.func("REPLACE", text, exp.Literal.string("-."), exp.Literal.string("-0.")))
 
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         return in_calendar(exp.cast(column, SQL_TYPES[kind]), kind)

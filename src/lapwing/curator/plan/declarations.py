@@ -84,7 +84,8 @@ def _field(
         kind = "number"  # a CSV has nothing but text; bounds say that this is a number
     if is_unit and kind not in ("integer", "text"):
         why = f"is of kind {kind}, and a unit needs a whole number or text"
-        raise InvalidParameter("unit", column, why, "Declare its type when you write the data, or types={'…': 'text'}.")
+        hint = f"Write types={{{column!r}: 'text'}}." if is_readable("text", native) else "Convert it in the source."
+        raise InvalidParameter("unit", column, why, hint)
     values = None if keys is None else different(column, keys)
     if values is not None:
         if kind == "text" and native == "text" and values and all(type(value) is int for value in values):

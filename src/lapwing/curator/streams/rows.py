@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
-from lapwing.curator.engines.cells import text_of
+from lapwing.curator.engines.cells import text_of, texts
 from lapwing.curator.engines.containment import contained
 from lapwing.curator.plan.declarations import is_readable
 from lapwing.curator.plan.expressions import NUMERIC, Column
@@ -33,6 +33,8 @@ Cells = Mapping[str, Any]
 """One row by the names of its columns."""
 _PLAIN_NUMBER, _PLAIN_WHOLE, _PLAIN_MOMENT = map(re.compile, (NUMBER, WHOLE, MOMENT))
 LARGEST, LARGEST_WHOLE, LARGEST_EXACT = 10**18, 2**63 - 1, 2**53
+LARGEST_EXPONENT, MOST_DECIMALS = 300, 16_383
+"""Of a decimal number: those beyond would take long to write."""
 _HINT = "Pass what lw.open takes, or a list of dictionaries."
 
 
@@ -44,7 +46,9 @@ def source_of(rows: Any, scan: Scan, notation: Notation, find: Find, **options: 
         rows = _fetched(rows, scan)
     if isinstance(rows, list | tuple):
         return find(_arrays(rows, scan.fields), table=scan.table) if rows else None
-    origin = find(rows, **{"table": scan.table if _is_frame(rows) else None, "notation": notation} | options)
+    origin = find(
+        _in_one_form(rows), **{"table": scan.table if _is_frame(rows) else None, "notation": notation} | options
+    )
     return _declared(origin, scan)
 
 
@@ -61,7 +65,7 @@ def _declared(origin: Source, scan: Scan) -> Source:
             raise InvalidParameter("rows", name, why, "Convert the column in the source.")
         native = origin.kinds[name]
         is_nothing = origin.engine.dialect.is_nothing(origin.relation.types[name])
-        if not (is_nothing or is_readable(kind, native) or native in NUMERIC or (kind, native) in _MOMENTS):
+        if not (is_nothing or is_readable(kind, native) or native in _ANY_KIND or (kind, native) in _MOMENTS):
             why = f"has the type {origin.relation.types[name]}, and the table was opened with a column of kind {kind}"
             raise InvalidParameter("rows", name, why, "Convert the column, for example: frame[…].astype(…).")
     return origin
@@ -70,9 +74,38 @@ def _declared(origin: Source, scan: Scan) -> Source:
 _MOMENTS = (("date", "timestamp"), ("timestamp", "date"))
 """Kinds that stand for one another in the rows of a step: the day of a moment, or midnight.
 
-Numbers are read as any kind, cell by cell. Frames of pandas have doubles for whole numbers of which one is missing, and
-for a column of any kind of which all are: refusing such a step, or the whole numbers alone, would tell that.
 """
+_ANY_KIND = (*NUMERIC, "boolean")
+"""Kinds that are read as any other, cell by cell.
+
+Frames of pandas have doubles for whole numbers of which one is missing, and for a column of any kind of which all are;
+they have objects for truth values of which one is missing. Refusing such a step, or the others, would tell that.
+"""
+
+
+def _in_one_form(rows: Any) -> Any:
+    """Python objects of a frame or of arrays as text, by the rule of single rows; everything else as it is.
+
+    One word in a column of numbers makes objects of all of them. Then 17.0 must still be the person that it is where
+    nobody wrote a word.
+    """
+    if type(rows).__name__ == "DataFrame" and type(rows).__module__.partition(".")[0] == "pandas":
+        import pandas as pd  # type: ignore[import-untyped]
+
+        frame = rows.copy(deep=False)
+        for place in range(rows.shape[1]):
+            column = rows.iloc[:, place]
+            words = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+            if _is_objects(words):
+                frame.isetitem(place, texts(column.to_numpy(dtype=object), _text))
+        return frame
+    if isinstance(rows, dict):
+        return {name: texts(column, _text) if _is_objects(column) else column for name, column in rows.items()}
+    return rows
+
+
+def _is_objects(column: Any) -> bool:
+    return str(getattr(column, "dtype", "")) == "object"
 
 
 def _must_be_there(names: Collection[str], scan: Scan) -> None:
@@ -183,7 +216,20 @@ def _text(cell: Any) -> str | None:
         return "true" if cell else "false"
     if isinstance(cell, float):
         return str(int(cell) if cell.is_integer() else cell) if abs(cell) < LARGEST_EXACT else None
+    if isinstance(cell, Decimal):
+        return _digits(cell)
     return cell.isoformat() if isinstance(cell, dt.date) and cell == cell else text_of(cell)
+
+
+def _digits(number: Decimal) -> str | None:
+    """A decimal number as every engine writes it: all its digits, without zeros after the last decimal."""
+    if not number:
+        return "0"
+    _, _, exponent = number.as_tuple()
+    if not isinstance(exponent, int) or number.adjusted() >= LARGEST_EXPONENT or exponent < -MOST_DECIMALS:
+        return None
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @_total

@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlglot import exp
 
 import lapwing as lw
-from lapwing.curator.engines.dialects import DuckDB
+from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.curator.plan.text_forms import PLAIN, Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses.curated import answered

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from lapwing.curator.engines.containment import contained, reached
-from lapwing.curator.engines.dialects import DuckDB
 from lapwing.curator.engines.duckdb import NAME
+from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import connected
 
