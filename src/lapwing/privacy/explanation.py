@@ -163,14 +163,19 @@ def _finite(value: float) -> float | None:
 
 def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     unit, relation = loss.unit, loss.relation
-    change = "joins or leaves" if relation == "add_remove" else "is replaced by another"
-    about = f"that {present(unit)}" if relation == "add_remove" else f"of what the record of one {unit} says"
-    test = f"detects that {present(unit)}" if relation == "add_remove" else f"recognises one {unit}'s record"
+    who, span, these = spanned(unit)
+    if relation == "add_remove":
+        change = f"one {who}'s data of {these} are added or removed" if span else f"one {who} joins or leaves"
+        about, test = f"that {present(unit)}", f"detects that {present(unit)}"
+    else:
+        part = f" of {these}" if span else ""
+        change = f"one {who}'s record{part} is replaced by another" if span else f"one {who} is replaced by another"
+        about, test = f"of what the record of one {who}{part} says", f"recognises one {who}'s record{part}"
     read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
     odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
     lines = [
-        f"{loss}: what an attacker can learn about one {unit}, at worst.",
-        f"{odds}: if one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
+        f"{loss}: what an attacker can learn about one {who}{f' from any {span}' if span else ''}, at worst.",
+        f"{odds}: if {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
         f"Belief: {_belief(pair.epsilon, about, data)} This holds even if the attacker knows everybody else's data.",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
         f"{'possibly ' if data['out_of_100_found'] >= 100 else ''}{at_most(data['out_of_100_found'])} of the time.",
@@ -185,14 +190,26 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def spanned(unit: str) -> tuple[str, str, str]:
+    """A unit without the steps that are protected, these steps, and a word that refers back to them.
+
+    >>> spanned("patient"), spanned("patient in any 7 consecutive days")
+    (('patient', '', ''), ('patient', '7 consecutive days', 'these days'))
+    """
+    who, _, span = unit.partition(" in any ")
+    if not span:
+        return who, "", ""
+    return who, span, f"{'this' if span.startswith('single ') else 'these'} {span.rpartition(' ')[2]}"
+
+
 def present(unit: str) -> str:
     """That a unit is in the data; if only some steps of it are protected, that it is in the data of these.
 
     >>> present("patient"), present("patient in any 7 consecutive days")
-    ('one patient is in the data', 'one patient is in the data of any 7 consecutive days')
+    ('one patient is in the data', 'one patient is in the data of these days')
     """
-    who, _, span = unit.partition(" in any ")
-    return f"one {who} is in the data{f' of any {span}' if span else ''}"
+    who, _, these = spanned(unit)
+    return f"one {who} is in the data{f' of {these}' if these else ''}"
 
 
 def _factor(factor: float | None) -> str:

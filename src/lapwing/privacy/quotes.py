@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
-from lapwing.privacy.explanation import present
+from lapwing.privacy.explanation import present, spanned
 from lapwing.privacy.losses import ZCDP, Loss, PureDP
 from lapwing.privacy.notation import at_most, visible, written_down, written_up
 
@@ -110,9 +110,11 @@ def remains(loss: Loss) -> str:
 def risk(loss: Loss) -> str:
     """One sentence on what a release can tell about one unit."""
     data = loss.explain().data
-    unit = visible(loss.unit)
-    about = present(unit) if loss.relation == "add_remove" else f"one {unit} has the record they guessed"
+    who, span, these = spanned(visible(loss.unit))
+    guessed = f"one {who} has the record{f' of {these}' if span else ''} they guessed"
+    about = present(visible(loss.unit)) if loss.relation == "add_remove" else guessed
+    attacker = f"For any {span}: an attacker" if span else "An attacker"
     delta = written_up(data["delta"], 3)
     failing = f" This fails with probability at most {delta}." if data["delta"] else ""
     failing += "" if loss.trust is None else f" Trust: {visible(str(loss.trust))}."
-    return f"An attacker who was 50 % sure that {about} can become {at_most(data['out_of_100_after'])} sure.{failing}"
+    return f"{attacker} who was 50 % sure that {about} can become {at_most(data['out_of_100_after'])} sure.{failing}"

@@ -84,7 +84,7 @@ class Mean(WithBounds, Estimator):
         """|S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)."""
         if count is None:
             why = "its error depends on the number of rows"
-            hint = "If it is public that each group has at least 1000 rows, write count=1000."
+            hint = "If it is public that every mean is over at least 1000 rows, write count=1000."
             raise UnsupportedQuery(str(self), why, hint)
         fewest = checks.whole(count=count) - widths[0]
         [grid] = bound.grids

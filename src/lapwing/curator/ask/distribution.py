@@ -53,7 +53,7 @@ class LadderNoise:
     unit: str
     outputs: tuple[str, ...]
 
-    label = "rows of bins, and of bins of bins"
+    label = "rows in bins, and in groups of bins"
 
     @property
     def ladder(self) -> Hierarchy:
@@ -184,6 +184,7 @@ class DistributionQuery(Query):
             confidence=sure,
             remaining=self.context.remaining(self.context.analyst),
             notes=self.context.releaser.notes(self, spend, items),  # type: ignore[arg-type]
+            datasets=tuple(self.context.datasets),
         )
 
     @helpful
@@ -250,7 +251,7 @@ def look_at_distribution(
     spans = [estimates.counted(value, width).noise for value, width in zip(leaves.tolist(), widths, strict=True)]
     columns = [
         Column(name, "key", query.edges[1:], type=axis, note="the upper edge of each bin"),
-        Column(COUNT, "count", tuple(leaves.tolist()), tuple(spans), type="number", note="rows of each bin"),
+        Column(COUNT, "count", tuple(leaves.tolist()), tuple(spans), type="number", note="rows in each bin"),
     ]
     for output, (values, lows, highs) in ((BELOW, cumulative.counts(leaves)), (SHARE, cumulative.shares(leaves))):
         lows, highs = (lows.clip(max=values), highs.clip(min=values))

@@ -13,8 +13,6 @@ from lapwing.mechanisms import Laplace
 from lapwing.mechanisms.linear_tails import deviations
 from lapwing.mechanisms.marginals import Family
 
-MARGINAL = "marginal"
-"""The column of an answer that says to which marginal a row belongs."""
 TOTAL = "all"
 
 

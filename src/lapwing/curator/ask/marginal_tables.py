@@ -8,8 +8,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import estimates
-from lapwing.curator.ask.marginal_noise import MARGINAL, Widths, name_of
+from lapwing.curator.ask.marginal_noise import Widths, name_of
 from lapwing.curator.show.answer import Answer, Column
+from lapwing.curator.show.cross_tables import MARGINAL
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:

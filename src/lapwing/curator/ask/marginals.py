@@ -23,7 +23,7 @@ from lapwing.curator.aggregates import Aggregate, estimates
 from lapwing.curator.aggregates.base import exactly
 from lapwing.curator.ask import checker
 from lapwing.curator.ask.columns import totals_of
-from lapwing.curator.ask.marginal_noise import MARGINAL, MarginalNoise, Widths, name_of
+from lapwing.curator.ask.marginal_noise import MarginalNoise, Widths, name_of
 from lapwing.curator.ask.marginal_tables import Marginals
 from lapwing.curator.ask.pricing import Budget, check, share_out, shares_of
 from lapwing.curator.ask.question import Question
@@ -33,6 +33,7 @@ from lapwing.curator.ask.room import check_reads
 from lapwing.curator.plan.nodes import check_depth, is_each_row
 from lapwing.curator.plan.statistics import Bounding, Statistic
 from lapwing.curator.show.answer import Column
+from lapwing.curator.show.cross_tables import MARGINAL
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.mechanisms.marginals import Family
 from lapwing.noise import SYSTEM, Entropy
@@ -195,6 +196,7 @@ class MarginalsQuestion(Question):
             confidence=sure,
             remaining=self.context.remaining(self.context.analyst),
             notes=self.context.releaser.notes(self, spend, items),
+            datasets=tuple(self.context.datasets),
         )
 
     @helpful
@@ -270,7 +272,7 @@ def _columns(query: MarginalsQuestion, tables: Mapping[Statistic, list[Any]], wi
         for names, places in zip(query.sets, family.sets, strict=True)
         for _ in range(family.cells(places))
     ]
-    columns = [Column(MARGINAL, "key", tuple(labels), type="text")]
+    columns = [Column(MARGINAL, "key", tuple(labels), type="text", note="the table to which the row belongs")]
     for place, key in enumerate(keys):
         values: list[Any] = []
         for places in family.sets:

@@ -54,6 +54,7 @@ class Quote(quotes.Quote):
         expected: How far each output may be off.
         confidence: The probability that an output is within its expected error.
         notes: What a reader must know: which rows count, what is left out.
+        datasets: The data sets that would be charged.
 
     >>> quote = patients.agg(lw.count(), lw.mean("age")).quote(epsilon=1, count=3000)
     >>> [line.output for line in quote.expected]
@@ -66,6 +67,7 @@ class Quote(quotes.Quote):
     expected: tuple[Expectation, ...]
     confidence: float
     notes: tuple[str, ...]
+    datasets: tuple[str, ...] = ()
 
     def statement(self, *, owner: str = "the owner of the data") -> Statement:
         """A privacy statement to approve before anything is released. It says what the release would promise.
@@ -77,12 +79,13 @@ class Quote(quotes.Quote):
             A statement with `to_markdown()`, `to_json()` and `to_html()`, a page to print.
 
         >>> quote = patients.agg(lw.count()).quote(epsilon=0.5)
-        >>> quote.statement(owner="The clinic").facts["about"]
-        'quote'
+        >>> facts = quote.statement(owner="The clinic").facts
+        >>> facts["about"], facts["datasets"]
+        ('quote', ['patients'])
         """
         from lapwing.curator.show.statement import statement_of
 
-        origin = {"question": self.question, "lapwing": __version__}
+        origin = {"question": self.question, "datasets": self.datasets, "lapwing": __version__}
         left = self.remaining_after()
         return statement_of(self.loss, origin, self.notes, about="quote", remaining=left, ledger=None, owner=owner)
 
@@ -125,6 +128,7 @@ def quote(query: Question, spend: Budget, confidence: Number, count: int | None)
         confidence=sure,
         remaining=remaining,
         notes=query.context.releaser.notes(query, spend, items),
+        datasets=tuple(query.context.datasets),
     )
 
 

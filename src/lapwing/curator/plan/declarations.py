@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -111,7 +112,7 @@ def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
             value_of(value, kind)
         except ValueError:
             why = f"{column} is of kind {kind}"
-            hint = f"Write keys of that kind, or types={{{column!r}: '…'}}."
+            hint = f"Write keys of that kind, or types={{{column!r}: {_kind_of(value)!r}}}."
             raise InvalidParameter("keys", value, why, hint) from None
         if not is_short(value):
             why = f"{column} has a key of {len(value):,} characters, and at most {LONGEST:,} are allowed"
@@ -120,6 +121,12 @@ def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
         raise InvalidParameter(
             "keys", values, f"{column} needs at least one", "Leave it out if you cannot declare the keys."
         )
+
+
+def _kind_of(value: Any) -> str:
+    """The kind of column that holds such values, for a hint."""
+    kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (dt.datetime, "timestamp"), (dt.date, "date"))
+    return next((kind for known, kind in kinds if isinstance(value, known)), "text")
 
 
 def declared_keys(

@@ -156,7 +156,7 @@ def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
         return f"{texts[start]} – {texts[min(start + width, count)]}"
 
     paths = tuple(tuple(label(i // width * width, width) for width in widths) for i in range(count))
-    names = (*(f"{column} by {width:,}" for width in widths[:-1]), column)
+    names = (*(f"{width:,} bins of {column}" for width in widths[:-1]), column)
     return Ladder(column=column, names=names, edges=ends, paths=paths)
 
 

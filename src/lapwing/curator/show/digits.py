@@ -37,6 +37,8 @@ class ShownValue:
 def shown(column: Column) -> list[ShownValue]:
     """Every value of a column, to two digits of its noise; what is shown beside it is rounded outwards.
 
+    A column has one form: "± 12" if that says enough for all its values, otherwise both ends for all of them.
+
     Accuracy: an interval as shown contains the one in the data, also around the value as shown.
     """
     if not column.is_number:
@@ -44,8 +46,9 @@ def shown(column: Column) -> list[ShownValue]:
     noise: Spans = column.noise or (None,) * len(column.values)
     interval: Spans = column.interval or (None,) * len(column.values)
     whole = column.type == "integer"
+    even = all(_is_even(value, span) for value, span in zip(column.values, noise, strict=True))
     rows = zip(column.values, noise, interval, strict=True)
-    return [_shown(value, span, wide, whole) for value, span, wide in rows]
+    return [_shown(value, span, wide, whole, even) for value, span, wide in rows]
 
 
 def half_widths(column: Column) -> list[str]:
@@ -101,14 +104,14 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.6g} %"
 
 
-def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool) -> ShownValue:
+def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool, even: bool) -> ShownValue:
     if value is None:
         return ShownValue(NOTHING)
     place = _place(value, noise, whole)
     if place is None:
         return ShownValue(number(value), _range(noise, None), _range(interval, None))
     rounded = _cut(_written(value), place, ROUND_HALF_EVEN)
-    beside = _around(rounded, noise, place) if noise and _is_even(value, noise) else _range(noise, place)
+    beside = _around(rounded, noise, place) if noise and even else _range(noise, place)
     return ShownValue(_fixed(rounded, place), beside, _range(interval, place))
 
 
@@ -130,8 +133,10 @@ def _half(value: Any, noise: Span | None, whole: bool) -> str:
     return _around(_cut(_written(value), place, ROUND_HALF_EVEN), noise, place)
 
 
-def _is_even(value: float, span: Span) -> bool:
-    """Whether ± says as much as both ends do."""
+def _is_even(value: float | None, span: Span | None) -> bool:
+    """Whether ± says as much as both ends do, or neither is shown."""
+    if value is None or span is None or not all(map(math.isfinite, span)):
+        return True
     if not span[0] <= value <= span[1]:
         return False
     left, right = (_apart(end, _written(value)) for end in span)

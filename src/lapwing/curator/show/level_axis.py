@@ -214,9 +214,10 @@ def _heading(column: Column, level: Level) -> str:
     name, what = charts.cut(digits.visible(level.name)), charts.cut(digits.visible(column.name))
     if level.dates:
         return f"{what} by {name}"
-    own, _, bins = name.rpartition(" by ") if " by " in name else (name, "", "")
-    together = f", {bins} bins together" if bins else ""
-    return f"{what} by {own}{together if level.step is None else f', in steps of {digits.number(level.step)}'}"
+    together, _, own = name.rpartition(" bins of ")
+    if level.step is not None:
+        return f"{what} by {own}, in steps of {digits.number(level.step)}"
+    return f"{what} by {own}{f', {together} bins together' if together else ''}"
 
 
 def _axis(axes: Axes, level: Level) -> None:

@@ -31,6 +31,7 @@ def explain(answer: Answer) -> Explanation:
         *first,
         *(f"{visible(c.name)}: {meaning(c, answer.loss.unit, levels)}." for c in answer.columns),
         *_above(levels),
+        *_elsewhere(answer),
         "",
     ]
     lines += ["Notes:", *(f"· {visible(note)}" for note in (*beside(answer), *answer.notes)), ""]
@@ -54,9 +55,9 @@ def explain(answer: Answer) -> Explanation:
 def meaning(column: Column, unit: str, levels: Sequence[str] = ()) -> str:
     """What a column says, with what is noted about it; `levels` are the keys of an answer whose levels add up."""
     aggregate = BY_KIND.get(column.kind)
-    says = column.kind if aggregate is None else aggregate.says.format(unit=unit)
-    if column.is_key:
-        says = "says which level the row is on" if levels and column.name not in levels else "names the group"
+    says = aggregate.says.format(unit=unit) if aggregate is not None else "" if column.note else column.kind
+    if column.is_key and not column.note:
+        says = "the level of the row" if levels and column.name not in levels else "the group that the row is about"
     return "; ".join(part for part in (says, note(column)) if part)
 
 
@@ -64,6 +65,15 @@ def _above(levels: Sequence[str]) -> list[str]:
     """What an empty key of a row above the last level means."""
     where = " or ".join(map(visible, levels))
     return [f"If {where} is empty (NULL), the row is about all of its values together."] if levels else []
+
+
+def _elsewhere(answer: Answer) -> list[str]:
+    """What an empty key means where an answer holds several tables."""
+    keys = [visible(column.name) for column in answer.columns if column.is_key and not column.note]
+    several = len(answer.provenance.get("marginals", [])) > 1 and any(c.is_key and c.note for c in answer.columns)
+    return (
+        [f"If {' or '.join(keys)} is empty (NULL), the table of this row does not have this column."] if several else []
+    )
 
 
 def together(names: Sequence[str]) -> str:

@@ -81,6 +81,7 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
             for candidate in item.candidates
         ),
         allocations=allocations,
+        datasets=tuple(context.datasets),
     )  # fmt: skip
 
 
@@ -158,7 +159,8 @@ def _expected(definition: Definition, items: Sequence[StreamItem], confidence: f
             continue
         for step in dict.fromkeys((1, (steps + 1) // 2, steps)):
             yield _error(bound, used, f"{bound.output} after {words(step)}", confidence, _reach(0, step))
-        yield _error(bound, used, f"{bound.output}, worst {definition.schedule.every}", confidence, _worst)
+        label = f"{bound.output} after the {definition.schedule.every} with the largest error"
+        yield _error(bound, used, label, confidence, _worst)
         if steps > WEEK:
             label = f"{bound.output} over the last {words(WEEK)}"
             yield _error(bound, used, label, confidence, _reach(steps - WEEK, steps))

@@ -210,6 +210,9 @@ class PrivateTable(OpenedTable):
         ('North', 'South', 'East', 'West', 'Coast', 'Islands')
         """
         checks.true_or_false(everything_else=everything_else)
+        for name in names:
+            if isinstance(name, list | tuple | Ladder):
+                raise _no_key(name)
         parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
         parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
         group_keys = [key_for(name, by, values=values) for name, by, values in declared_keys(parsed, keys)]
@@ -539,6 +542,16 @@ _READ = (
     "tables", "bounds", "keys", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit", "everything_else"
 )  # fmt: skip
 _RELEASE = ("delta", "rho", "within", "confidence", "count", "analyst", "key", "entropy")
+
+
+def _no_key(name: Any) -> InvalidParameter:
+    """Refuse to group by a list, or by levels that only hierarchies have."""
+    if not isinstance(name, Ladder):
+        return InvalidParameter("names", name, "is a list", f"Write group_by({', '.join(map(repr, name))}).")
+    made = "lw.bins" if name.edges else "lw.dates"
+    one = f"agg(lw.histogram({name.column!r}, edges=…)) for one level"
+    written = f"{made}({name.column!r}, …)"
+    return InvalidParameter("names", written, "has several levels", f"Write hierarchy({written}, …), or {one}.")
 
 
 def _question(table: PrivateTable, sql: str, options: Mapping[str, Any]) -> Query:
