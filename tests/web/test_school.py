@@ -157,3 +157,12 @@ def test_nothing_that_an_author_or_commenter_writes_becomes_a_script(text: str) 
     for markdown in (Markdown(), Markdown(blocks=True)):
         shown = markdown.html(text)
         assert not DANGEROUS.search(shown)
+
+
+@pytest.mark.parametrize("text", ["at most 99 % sure", "| 5 % | **7 %** |\n|---|---|\n| 99 % | x |", "[9 %](/y)"])
+def test_no_line_breaks_between_a_number_and_its_percent_sign(text: str) -> None:
+    for markdown in (Markdown(), Markdown(blocks=True, glossary=SCHOOL.glossary), Markdown(plain=True)):
+        shown = markdown.html(text)
+        assert " %" not in shown
+        assert shown.count("&nbsp;%") == text.count(" %")
+    assert "7 % 3" in Markdown().html("`7 % 3`"), "code stays as it is"

@@ -78,6 +78,8 @@ _FORMULAS = {
     "math_block_label": "formula-block",
 }
 _LINE = "data-line"
+_PERCENT = re.compile(r"(?<=\d) (?=%)")
+"""The space in "99 %", at which no line may break."""
 SHORT = 24
 """Characters of a formula that fits into a line of a small screen."""
 _MATH = re.compile(r'<span class="(formula|formula-block)" id="lw-math-(\d+)"></span>([,.;:!?)]*)')
@@ -156,7 +158,7 @@ class _Renderer(RendererHTML):
     """Formulas and fences leave a mark that the sanitiser lets pass; what they become is put in afterwards."""
 
     def text(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        written = html.escape(tokens[place].content)
+        written = _PERCENT.sub("\u00a0", html.escape(tokens[place].content))
         unmarked = env["links"] or env["title"] or env["cell"] == "th" or _lists_sources(tokens)
         if unmarked or "glossary" not in env:
             return written

@@ -54,9 +54,14 @@ export abstract class Story extends LitElement {
   /** The one slider for epsilon. */
   protected epsilonHandle(
     label = "epsilon",
-    { about, except = "", instead = "" }: { about?: string; except?: string; instead?: string } = {},
+    {
+      about,
+      when = "",
+      except = "",
+      instead = "",
+    }: { about?: string; when?: string; except?: string; instead?: string } = {},
   ): TemplateResult {
-    return html`<lw-epsilon .value=${this.now("epsilon")} label=${label} about=${about ?? nothing} .except=${except} .instead=${instead} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+    return html`<lw-epsilon .value=${this.now("epsilon")} label=${label} about=${about ?? nothing} .when=${when} .except=${except} .instead=${instead} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
   }
 
   /** A choice of a few values. */

@@ -90,7 +90,7 @@ export class CensusBlockStory extends Story {
           cards.length
             ? cards.map(
                 ({ who, sure, married }) =>
-                  html`<li class=${sure === 1 ? "sure" : ""}><b>${age(who)}</b> ${kind(who)}, ${wed(married)}<span class="bar"><span style="width:${100 * sure}%"></span></span><small>${sure === 1 ? "certain" : `in ${Math.round(100 * sure)} % of the blocks`}</small></li>`,
+                  html`<li class=${sure === 1 ? "sure" : ""}><b>${age(who)}</b> ${kind(who)}, ${wed(married)}<span class="bar"><span style="width:${100 * sure}%"></span></span><small>${sure === 1 ? "certain" : `in ${Math.round(100 * sure)}\u00a0% of the blocks`}</small></li>`,
               )
             : PEOPLE.map(
                 () => html`<li><b>?</b> too many blocks fit<span class="bar"></span><small>search stopped</small></li>`,
@@ -113,7 +113,7 @@ export class CensusBlockStory extends Story {
     const rows = all
       ? known(blocks)
           .slice(0, 14)
-          .map(([who, sure]) => [who, `${(100 * sure).toFixed(0)} %`])
+          .map(([who, sure]) => [who, `${(100 * sure).toFixed(0)}\u00a0%`])
       : [["any", "too many blocks fit"]];
     return {
       head: ["resident (age, sex and origin, marriage)", "share of the blocks that fit"],

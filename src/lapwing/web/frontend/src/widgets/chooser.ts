@@ -56,7 +56,16 @@ export class ChooserStory extends Story {
         <input type="range" min="0" max=${QUERIES.length - 1} .value=${String(QUERIES.indexOf(this.queries))} aria-valuetext="${this.queries} questions"
           @input=${(event: Event) => this.take("queries", QUERIES[Number((event.target as HTMLInputElement).value)]!)} />
       </label>
-      ${this.epsilonHandle("for all questions together:")}`;
+      ${this.epsilonHandle("for all questions together:", {
+        about: "of your answer",
+        when: "After all questions",
+        except: this.pure(this.at(this.queries)[0]!) ? "" : "except with probability 10⁻⁹",
+      })}`;
+  }
+
+  /** Whether it needs no delta. */
+  private pure({ name }: Candidate): boolean {
+    return this.trust === "nobody" || name === "Laplace" || name.startsWith("Perm");
   }
 
   private at(queries: number): Candidate[] {
@@ -93,7 +102,7 @@ export class ChooserStory extends Story {
         label: "off by at most, with 95 % confidence",
         log: true,
         ticks: [0.0001, 0.001, 0.01, 0.1, 1],
-        format: (share) => `${+(100 * share).toPrecision(2)} %`,
+        format: (share) => `${+(100 * share).toPrecision(2)}\u00a0%`,
       },
       marks: [
         { kind: "across", ink: "adversary", points: [[1, 1]], label: "useless above this line", dashed: true },
@@ -108,7 +117,7 @@ export class ChooserStory extends Story {
   private said({ error }: Candidate): string {
     if (this.kind === "mean") return `${short(100 * error)} of 100 points`;
     const people = error * this.people;
-    return `${short(people)} ${people === 1 ? "person" : "people"} (${short(100 * error)} %)`;
+    return `${short(people)} ${people === 1 ? "person" : "people"} (${short(100 * error)}\u00a0%)`;
   }
 
   protected sentence(): string {
@@ -123,13 +132,11 @@ export class ChooserStory extends Story {
     const cost =
       best!.error >= 1
         ? " Such an answer is useless. Ask fewer questions, find more people, or reconsider epsilon and trust."
-        : this.trust === "curator" && best!.name.startsWith("Perm")
-          ? " Pure ε: no delta is needed."
-          : best!.name === "Laplace"
+        : this.trust === "nobody"
+          ? " Pure ε, and nobody ever sees a true answer."
+          : this.pure(best!)
             ? " Pure ε: no delta is needed."
-            : this.trust === "nobody"
-              ? " Pure ε, and nobody ever sees a true answer."
-              : ` It needs a delta, here 10⁻⁹.`;
+            : " It needs a delta, here 10⁻⁹.";
     return `Take: ${best!.name}. With 95 % confidence ${what} ${this.said(best!)}.${other}${cost}`;
   }
 

@@ -164,10 +164,10 @@ export class DifferencingStory extends Story {
       )}
       <div class="slot">${
         this.rule === "noise"
-          ? this.epsilonHandle()
+          ? this.epsilonHandle(undefined, { about: "that the person smokes", when: "After asking once" })
           : this.rule === "none"
             ? nothing
-            : html`<label>groups of fewer than ${this.smallest} people, or that leave out fewer than ${this.smallest} people, are refused
+            : html`<label>refused: groups of fewer than ${this.smallest} people, and groups that leave out fewer than ${this.smallest}
                 <input type="range" min="2" max="45" .value=${String(this.smallest)} @input=${(event: Event) => this.take("smallest", Number((event.target as HTMLInputElement).value))} /></label>`
       }</div>`;
   }
@@ -195,10 +195,10 @@ export class DifferencingStory extends Story {
   private scale(): TemplateResult {
     const x = (share: number): number => 20 + 600 * share;
     const at = x(this.belief);
-    return html`${svg`<svg viewBox="0 0 640 96" role="img" aria-label="You are ${Math.round(100 * this.belief)} % sure that the person smokes">
+    return html`${svg`<svg viewBox="0 0 640 96" role="img" aria-label="You are ${Math.round(100 * this.belief)}\u00a0% sure that the person smokes">
       <rect class="may" x=${x(1 - this.limit)} width=${600 * (2 * this.limit - 1)} y="36" height="18"></rect>
       <line class="base" x1="20" x2="620" y1="45" y2="45"></line>
-      ${[0, 0.25, 0.5, 0.75, 1].map((share) => svg`<text class=${share % 0.5 ? "between" : ""} x=${x(share)} y="80" text-anchor=${share === 0 ? "start" : share === 1 ? "end" : "middle"}>${["certainly not", "25 %", "50 %", "75 %", "certainly"][4 * share]}</text>`)}
+      ${[0, 0.25, 0.5, 0.75, 1].map((share) => svg`<text class=${share % 0.5 ? "between" : ""} x=${x(share)} y="80" text-anchor=${share === 0 ? "start" : share === 1 ? "end" : "middle"}>${["certainly not", "25\u00a0%", "50\u00a0%", "75\u00a0%", "certainly"][4 * share]}</text>`)}
       <path class="belief" d="M${at},45m0,-11l11,11l-11,11l-11,-11z"></path>
       <text class="label adversary" x=${Math.min(Math.max(at, 150), 490)} y="24" text-anchor="middle">your belief: ${outOf(this.belief)}</text>
     </svg>`}`;
@@ -213,7 +213,7 @@ export class DifferencingStory extends Story {
       const says = `${name} ${office.smokes[this.target] ? "smokes" : "does not smoke"}`;
       return this.attack === "direct"
         ? `The curator simply tells you: ${says}.`
-        : `Every group was large${this.attack === "difference" ? "" : " and nobody was named"}. But the ${told.length === 2 ? "difference of the answers" : "sum of the signed answers"} is ${office.smokes[this.target]}, so you are certain: ${says}.`;
+        : `Every group was large${this.attack === "difference" ? "" : " and nobody was named"}. But ${told.length === 2 ? "the difference of the answers is" : "the answers, added and subtracted, give"} ${office.smokes[this.target]}, so you are certain: ${says}.`;
     }
     const right =
       Math.round(this.belief * 100) === 50
@@ -221,7 +221,7 @@ export class DifferencingStory extends Story {
         : this.belief > 0.5 === Boolean(office.smokes[this.target])
           ? "right"
           : "wrong";
-    return `The curator answers all questions, and all answers have noise. The same attack now takes your belief from 50 % to ${outOf(this.belief)}, which ${right === "no idea" ? "tells you nothing" : `is ${right} this time`}. At a total ε of ${+(this.epsilon * this.releases.length).toPrecision(3)}, no attack can take your belief outside the shaded range of ${Math.floor(100 * (1 - this.limit))} % to ${Math.ceil(100 * this.limit)} %.`;
+    return `The curator answers all questions, and all answers have noise. The same attack now takes your belief from 50\u00a0% to ${outOf(this.belief)}, which ${right === "no idea" ? "tells you nothing" : `is ${right} this time`}. At a total ε of ${+(this.epsilon * this.releases.length).toPrecision(3)}, no attack can take your belief outside the shaded range of ${Math.floor(100 * (1 - this.limit))}\u00a0% to ${Math.ceil(100 * this.limit)}\u00a0%.`;
   }
 
   protected table(): Table {
@@ -265,8 +265,8 @@ const draw = (epsilon: number): [number, number, number] => {
 
 function outOf(share: number): string {
   const hundred = 100 * share;
-  if (hundred > 99 && hundred < 100) return "more than 99 %";
-  if (hundred < 1 && hundred > 0) return "less than 1 %";
-  return `${Math.round(hundred)} %`;
+  if (hundred > 99 && hundred < 100) return "more than 99\u00a0%";
+  if (hundred < 1 && hundred > 0) return "less than 1\u00a0%";
+  return `${Math.round(hundred)}\u00a0%`;
 }
 customElements.define("lw-differencing", DifferencingStory);

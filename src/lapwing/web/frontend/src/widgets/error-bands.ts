@@ -37,7 +37,7 @@ export class ErrorBands extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle("total epsilon for all questions,")}
+    return html`${this.epsilonHandle("total epsilon for all questions,", { about: "of your answer", when: "After all questions" })}
       <div class="more">
         <label>people asked: ${whole(this.n)}
           <input type="range" min="0" max=${STEPS} step="1" .value=${String(step(this.n))} aria-valuetext=${whole(this.n)}

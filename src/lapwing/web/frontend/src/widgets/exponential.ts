@@ -142,6 +142,6 @@ function little(amount: number): string {
 }
 
 function said(chance: number): string {
-  return chance > 0 && chance < 0.001 ? "< 0.1 %" : chance > 0.9995 ? "> 99.9 %" : percent(chance, 1);
+  return chance > 0 && chance < 0.001 ? "< 0.1\u00a0%" : chance > 0.9995 ? "> 99.9\u00a0%" : percent(chance, 1);
 }
 customElements.define("lw-exponential", ExponentialStory);

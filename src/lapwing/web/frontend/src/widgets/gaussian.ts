@@ -138,7 +138,7 @@ export class GaussianStory extends Story {
     const exact = analytic(this.epsilon, this.delta);
     const book = classical(this.epsilon, this.delta);
     if (this.epsilon < 1)
-      return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula gives σ = ${short(book)}. The analytic calibration gives ${short(exact)}, which is ${Math.round(100 * (1 - exact / book))} % less for the same guarantee.`;
+      return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula gives σ = ${short(book)}. The analytic calibration gives ${short(exact)}, which is ${Math.round(100 * (1 - exact / book))}\u00a0% less for the same guarantee.`;
     const really = delta(book, this.epsilon);
     const verdict =
       really > this.delta

@@ -87,9 +87,9 @@ export class GuessingGame extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle()}
+    return html`${this.epsilonHandle(undefined, { about: "that somebody smokes", when: "In each round", instead: this.exact ? "Without noise, epsilon promises nothing." : "" })}
       <div class="more">
-        <label>your threshold T = ${short(this.threshold)}
+        <label>your threshold: guess “one smokes” from T = ${short(this.threshold)} on
           <input type="range" min="-0.02" max="0.03" step="0.0005" .value=${String(this.threshold)}
             @input=${(event: Event) => this.take("threshold", Number((event.target as HTMLInputElement).value))} />
         </label>
@@ -241,7 +241,7 @@ export class GuessingGame extends Story {
     const told = (share: number): string => percent(share, share < 0.095 || share > 0.905 ? 1 : 0);
     return html`The noise has scale b = ${short(this.scale)}. Your threshold T gives a false alarm in ${told(alarm)} of the rounds in which nobody smokes. It finds the smoker in ${told(found)} of the rounds with a smoker.
       The ratio is ${short(found / alarm)}, and it can never exceed e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}. T is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds. The best T is right in
-      ${told(best(GAP, this.scale))}, and a coin in 50 %.${done}`;
+      ${told(best(GAP, this.scale))}, and a coin in 50\u00a0%.${done}`;
   }
 
   protected table(): Table {

@@ -149,8 +149,8 @@ export class AnonymityStory extends Story {
     return html`<dl>
         <div><dt>k</dt><dd>${k}</dd><dd class="note">smallest class</dd></div>
         <div><dt>l</dt><dd>${l}</dd><dd class="note">fewest diagnoses in a class</dd></div>
-        <div><dt>t</dt><dd>${t.toFixed(2)}</dd><dd class="note">largest distance from the table</dd></div>
-        <div><dt>loss</dt><dd>${Math.round(100 * lost)} %</dd><dd class="note">of the detail</dd></div>
+        <div><dt>t</dt><dd>${t.toFixed(2)}</dd><dd class="note">largest distance of a class from the table</dd></div>
+        <div><dt>loss</dt><dd>${Math.round(100 * lost)}\u00a0%</dd><dd class="note">of the detail</dd></div>
       </dl>
       <p class="legend"><span><i></i> published</span> <span><i class="fallen"></i> diagnosis found out</span> <span><i class="gone"></i> left out</span> <span>A box is a class: nobody can tell its rows apart.</span></p>
       <div class="classes" tabindex="0" role="img" aria-label="${groups.length} classes of patients, ${names.length} diagnoses found out, ${gone} left out">
@@ -172,7 +172,7 @@ export class AnonymityStory extends Story {
     switch (this.attack as Attack) {
       case "homogeneity":
         return many
-          ? `${claim}, but the attack finds out ${found}. Everybody in these classes has the same diagnosis, so it does not matter which row is whose.`
+          ? `${claim}, but the attack finds out ${found}. In some classes everybody has the same diagnosis, so it does not matter which row is whose.`
           : `${claim}, and every class has at least two diagnoses. The homogeneity attack finds out nothing. Try background knowledge.`;
       case "background":
         return many

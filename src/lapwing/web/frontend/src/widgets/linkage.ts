@@ -29,7 +29,7 @@ const FATES: Fate[] = ["right", "wrong", "alone", "crowd"];
 const SAID: Record<Fate, string> = {
   right: "named correctly",
   wrong: "given somebody else's name",
-  alone: "unique in the table, but no single voter matches",
+  alone: "unique in the table, but matching several voters or none",
   crowd: "hidden in a crowd",
 };
 
@@ -98,7 +98,7 @@ export class LinkageStory extends Story {
       return `None of the ${all} patients gets a name, because every row matches several voters or none. ${alone ? `${alone} rows are still unique.` : "Every row looks like other rows."} What could you still learn from this table?`;
     const share = (100 * count("right")) / names;
     const said = share > 99 && share < 100 ? "more than 99" : String(Math.round(share));
-    return `${names} of ${all} patients get a name, and ${count("right")} of these names are right (${said} %). ${alone} rows are unique in the table. The table contained no names.`;
+    return `${names} of ${all} patients get a name, and ${count("right")} of these names are right (${said}\u00a0%). ${alone} rows are unique in the table. The table contained no names.`;
   }
 
   protected table(): Table {

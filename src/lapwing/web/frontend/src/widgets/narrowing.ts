@@ -56,7 +56,7 @@ export class Narrowing extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle("for the curator without an edge:")}
+    return html`${this.epsilonHandle("for the curator without an edge:", { about: "that you are counted", when: "After one answer" })}
       <div class="more">
         <label>the secret count: ${this.truth}
           <input type="range" min="0" max=${MOST} step="1" .value=${String(this.truth)}
@@ -119,7 +119,7 @@ export class Narrowing extends Story {
   protected table(): Table {
     const edged = bounded(this.edged, this.width, MOST);
     const endless = laplace(this.endless, this.epsilon, MOST);
-    const said = (share: number): string => (share < 0.001 ? "under 0.1 %" : percent(share, 1));
+    const said = (share: number): string => (share < 0.001 ? "under 0.1\u00a0%" : percent(share, 1));
     return {
       head: ["count", "with an edge", "without an edge"],
       rows: edged.map((share, count) => [count, share ? said(share) : "ruled out", said(endless[count]!)]),

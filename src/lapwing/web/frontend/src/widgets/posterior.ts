@@ -17,8 +17,8 @@ const money = (amount: number): string => Math.ceil(amount - 1e-6).toLocaleStrin
 /** Shares that need more digits the closer they are to 0 or 1. */
 function share(value: number): string {
   const edge = Math.min(value, 1 - value);
-  if (edge > 0 && edge < 1e-5) return value < 0.5 ? "under 0.001 %" : "over 99.999 %";
-  return `${+(100 * value).toFixed(edge < 0.001 ? 3 : edge < 0.01 ? 2 : edge < 0.095 ? 1 : 0)} %`;
+  if (edge > 0 && edge < 1e-5) return value < 0.5 ? "under 0.001\u00a0%" : "over 99.999\u00a0%";
+  return `${+(100 * value).toFixed(edge < 0.001 ? 3 : edge < 0.01 ? 2 : edge < 0.095 ? 1 : 0)}\u00a0%`;
 }
 
 export class Posterior extends Story {
@@ -40,7 +40,7 @@ export class Posterior extends Story {
 
   protected get question(): string {
     return {
-      belief: "How sure can somebody who suspects you become?",
+      belief: "Somebody suspects you. How sure can they become?",
       premium: "What can it cost Gertrude to take part?",
       test: "How many people can a test find without accusing too many others?",
     }[this.view];
@@ -61,11 +61,11 @@ export class Posterior extends Story {
       name: "prior" | "alarm",
       label: string,
       step: number,
-    ): TemplateResult => html`<label>${label}: ${short(100 * this[name])} %
+    ): TemplateResult => html`<label>${label}: ${short(100 * this[name])}\u00a0%
       <input type="range" min=${step} max=${1 - step} step=${step} .value=${String(this[name])}
-        aria-valuetext="${short(100 * this[name])} %"
+        aria-valuetext="${short(100 * this[name])}\u00a0%"
         @input=${(event: Event) => this.take(name, Number((event.target as HTMLInputElement).value))} /></label>`;
-    return html`${this.epsilonHandle()}
+    return html`${this.epsilonHandle(undefined, this.view === "premium" ? { about: "that Gertrude is in the data" } : {})}
       ${this.view === "belief" ? slider("prior", "belief before", 0.01) : this.view === "premium" ? slider("prior", "risk that the insurer would assume without her data", 0.01) : slider("alarm", "wrongly accused", 0.01)}`;
   }
 
@@ -199,8 +199,8 @@ export class Posterior extends Story {
       return `If somebody suspects 1,000 people this much, they expect ${before.toLocaleString("en")} of them to be in the data. After the worst possible answer, they may expect ${after < 1000 ? `at most ${after}` : "almost all"}. The odds grow by a factor of at most ${short(Math.exp(this.epsilon))}.`;
     }
     if (this.view === "premium")
-      return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume at most ${short(100 * together(this.epsilon, this.prior))} % with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0=\u00a0${short(Math.exp(2 * this.epsilon))}.`;
-    return `A test that may wrongly accuse ${short(100 * this.alarm)} % of the people outside the data finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)} % of the people in the data. The best test on a count with Laplace noise finds ${share(found(this.epsilon, this.alarm))}, and guessing finds ${share(this.alarm)}.`;
+      return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume at most ${short(100 * together(this.epsilon, this.prior))}\u00a0% with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0=\u00a0${short(Math.exp(2 * this.epsilon))}.`;
+    return `A test that may wrongly accuse ${short(100 * this.alarm)}\u00a0% of the people outside the data finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)}\u00a0% of the people in the data. The best test on a count with Laplace noise finds ${share(found(this.epsilon, this.alarm))}, and guessing finds ${share(this.alarm)}.`;
   }
 
   protected table(): Table {

@@ -106,8 +106,8 @@ export class RandomizedResponseStory extends Story {
     ).length;
     const found =
       high - low > 1
-        ? `but this says almost nothing: the 95 % interval is ${said(low)} to ${said(high)}`
-        : `so about ${said(share)} smoke (95 % interval ${said(low)} to ${said(high)})`;
+        ? `but this says almost nothing: the 95\u00a0% interval is ${said(low)} to ${said(high)}`
+        : `so about ${said(share)} smoke (95\u00a0% interval ${said(low)} to ${said(high)})`;
     return `Everybody tells the truth with probability ${often(keep(this.epsilon))} and lies otherwise. (Or: tells the truth with probability ${often(alpha(this.epsilon))} and tosses a fair coin otherwise.) Of ${n.toLocaleString("en")} people, ${percent(yes / n, 1)} say yes, ${found}. The true share is ${percent(truth)}. ${inside} of ${SURVEYS} surveys lie in the band. With four times as many people, the band is half as wide.`;
   }
 

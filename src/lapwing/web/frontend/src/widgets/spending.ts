@@ -22,7 +22,7 @@ export class Spending extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle("total budget, epsilon")}
+    return html`${this.epsilonHandle("total budget, epsilon", { when: "After all questions" })}
       <div class="more">
         <label>questions you want to ask: ${this.questions}
           <input type="range" min="2" max=${MANY} step="1" .value=${String(this.questions)}

@@ -24,7 +24,7 @@ export class TakingPart extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle("epsilon of each study,")}
+    return html`${this.epsilonHandle("epsilon of each study,", { when: "After one study" })}
       <div class="more">
         <label>studies you take part in: ${this.studies}
           <input type="range" min="0" max=${MANY} step="1" .value=${String(this.studies)}
@@ -32,7 +32,7 @@ export class TakingPart extends Story {
         </label>
         ${this.choice(
           "chance",
-          "the event happens without the studies to",
+          "without the studies, the event happens to",
           CHANCES.map((one) => [one, `${whole(OUT_OF * one)} of ${whole(OUT_OF)} people`]),
         )}
       </div>`;
