@@ -97,7 +97,7 @@ class Results:
             return (
                 "So most of them would say no."
                 if yes.high < 50
-                else "So the answers do not show which has the majority."
+                else "So neither yes nor no has a clear majority."
             )
         first, *others = sorted(self.rows, key=lambda row: row.value, reverse=True)
         if all(first.low > other.high for other in others):
