@@ -94,11 +94,7 @@ class Results:
             yes = self.rows[0]
             if yes.low > 50:
                 return "So most of them would say yes."
-            return (
-                "So most of them would say no."
-                if yes.high < 50
-                else "So neither yes nor no has a clear majority."
-            )
+            return "So most of them would say no." if yes.high < 50 else "So neither yes nor no has a clear majority."
         first, *others = sorted(self.rows, key=lambda row: row.value, reverse=True)
         if all(first.low > other.high for other in others):
             return f"So “{first.label}” is the most frequent answer: its interval lies above all others."
