@@ -63,7 +63,7 @@ def test_what_is_wrong_is_told_with_what_to_write_and_is_not_published(
 @together(
     ("more", "told"),
     [
-        ("after: nothing", "which is no nugget"),
+        ("after: nothing", "which is not a nugget"),
         (f"after: {SLUG}", "which comes after this one"),
         ("after: [tools]", "or leave it out"),
         ("words: {noise: {short: Bzz.}}", "explains 'noise' already"),

@@ -33,9 +33,9 @@ def test_somebody_is_led_through_the_interview_and_told_what_can_be_said_so_far(
     choose("People, and it could harm them")
     next_screen.click()
     expect(page.get_by_role("heading", name="The data")).to_be_visible()  # the number is missing
-    page.get_by_label("How many people are in it?").fill("4,000")
+    page.get_by_label("How many people are in the data?").fill("4,000")
     choose("A patient, a pupil")
-    page.get_by_label("How many people are in it?").press("Enter")
+    page.get_by_label("How many people are in the data?").press("Enter")
     expect(page.get_by_role("heading", name="The questions")).to_be_focused()
     expect(page.get_by_label("Into how many groups")).to_be_hidden()
     choose("How many in each group")
@@ -52,14 +52,14 @@ def test_somebody_is_led_through_the_interview_and_told_what_can_be_said_so_far(
     expect(page.locator(".verdict-line")).to_contain_text("Yes, use differential privacy")
     expect(page.locator(".outlook svg")).to_be_visible()
     page.get_by_role("link", name="Change the answers").click()
-    expect(page.get_by_label("How many people are in it?")).to_have_value("4000")
+    expect(page.get_by_label("How many people are in the data?")).to_have_value("4000")
 
 
 def test_without_scripts_it_is_one_form_that_does_the_same(visit: Visitor) -> None:
     page: Page = visit(java_script_enabled=False).open(f"/guide?{case('Five people')}")
     for title in ("The data", "The questions", "The setting"):
         expect(page.get_by_role("heading", name=title)).to_be_visible()
-    page.get_by_label("How many people are in it?").fill("500000")
+    page.get_by_label("How many people are in the data?").fill("500000")
     page.get_by_role("button", name="What do you advise?").click()
     expect(page.locator(".verdict-line")).to_contain_text("Yes, use differential privacy")
 

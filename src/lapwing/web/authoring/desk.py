@@ -268,7 +268,7 @@ def _about_front(nugget: Nugget, slug: str, school: School) -> Iterator[Complain
                 there = ", ".join(other for other in school.pages if other != slug)
                 yield Complaint(f"{name.capitalize()} has {other[:80]!r}, which is no other nugget. There are {there}.")
     if nugget.after and nugget.after != BEGINNING and nugget.after not in school.pages:
-        yield Complaint(f"It stands after {nugget.after[:80]!r}, which is no nugget. Choose another place.")
+        yield Complaint(f"It stands after {nugget.after[:80]!r}, which is not a nugget. Choose another place.")
     if school.leads_back(slug, nugget.after):
         yield Complaint(f"It is placed after {nugget.after}, which comes after this one. Choose another place.")
     for term in nugget.words:
@@ -374,7 +374,7 @@ def _decoded(name: str, content: bytes) -> str:
     try:
         text = tidy(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise InvalidNugget(name, "it is no text", "Send a Markdown file as UTF-8.") from None
+        raise InvalidNugget(name, "it is not text", "Send a Markdown file as UTF-8.") from None
     if len(text) > LONGEST:
         raise InvalidNugget(name, f"it has more than {LONGEST:,} characters", "Make two nuggets of it.")
     return text

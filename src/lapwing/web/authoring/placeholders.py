@@ -112,7 +112,7 @@ def _goes_on(lines: list[str], number: int, indent: int) -> bool:
 
 def _within(number: int, line: str, slugs: Collection[str]) -> Iterator[Placeholder]:
     if match := _UNFINISHED.search(line):
-        yield Placeholder(number, f"Here stands {match[0]}. Finish it, or delete it.")
+        yield Placeholder(number, f"{match[0]} is still in the text. Finish it, or delete it.")
     for mark, name in (("**", "bold"), ("*", "italic"), ("$", "formula")):
         if f"{mark}{SAMPLES[name]}{mark}" in line:
             yield Placeholder(number, f"“{SAMPLES[name]}” is what the button inserted. Write your own.")

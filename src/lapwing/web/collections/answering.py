@@ -128,12 +128,12 @@ def travel_of(collection: Collection) -> Travel:
 
 _LAYERS = {
     "shuffled": (
-        "The result is sealed twice, one layer inside the other: for the server that counts, and around it for the "
-        "shuffler. The shuffler mixes it with many others, and cannot read it."
+        "The result is sealed twice: the inner layer is for the server that counts, the outer layer for the shuffler. "
+        "The shuffler mixes it with many others, and cannot read it."
     ),
     "blinded": (
-        "The result is sealed three times, one layer inside the other: for the server that counts, around it for the "
-        "thresholder, and around that for the blinder. Both mix it with many others, and cannot read it."
+        "The result is sealed three times: the inner layer is for the server that counts, the middle layer for the "
+        "thresholder, the outer layer for the blinder. Both mix it with many others, and cannot read it."
     ),
 }
 _GROUPS = {

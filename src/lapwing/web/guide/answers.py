@@ -74,7 +74,7 @@ STEPS = (
             ),
             Question(
                 "people",
-                "How many people are in it?",
+                "How many people are in the data?",
                 "Noise has a fixed size. The more people, the less it matters.",
                 "number",
                 most=MOST_PEOPLE,
@@ -118,8 +118,8 @@ STEPS = (
             Question(
                 "groups",
                 "Into how many groups are results split?",
-                "The smallest group decides how much noise is acceptable. Write 1 if there are no groups. The number "
-                "is about the tables, lists and favourites that you ticked, or about every result if there are none.",
+                "The smallest group decides how much noise is acceptable. Write 1 if there are no groups. If you "
+                "ticked groups, a table or what is most common, only these are split. Otherwise every result is.",
                 "number",
                 most=MOST_GROUPS,
                 unit="groups",
@@ -127,7 +127,8 @@ STEPS = (
             Question(
                 "need",
                 "How far off may a result be, with 95 % confidence?",
-                "Accuracy first; epsilon follows. For groups this is a share of the smallest one.",
+                "Decide this before you choose epsilon. For counts it is a percentage of all people, or of the "
+                "smallest group if there are groups. For a mean it is a percentage of the range of the numbers.",
                 options=(
                     Option("rough", "By 10 %", "Enough to see a trend."),
                     Option("good", "By 3 %", "Like a good poll."),

@@ -36,8 +36,8 @@ question = visits.stream(
     lw.count()$by, every="day", steps=$steps, start="2026-01-01", active_steps=$active
 )  # a person counts on $days, and later rows are left out
 print(question.quote(epsilon=$part))  # the price for all days, and how far off; nothing is read yet
-stream = question.open("$file.stream", epsilon=$part)  # paid once; goes on here tomorrow, also after a crash
-stream.observe(day)  # when the day is over: its rows
+stream = question.open("$file.stream", epsilon=$part)  # paid once; the same call goes on tomorrow, or after a crash
+stream.observe(day)  # the rows of the day, when it is over
 print(stream.estimate())""")
 _BY = {"count": "", "histogram": ', by="region"'}
 _RUNS = 4

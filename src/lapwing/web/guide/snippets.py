@@ -18,7 +18,7 @@ _DATA = {
     "count": "smokes = [True, False, False] * $times",
     "histogram": 'regions = ["North", "South", "East"] * $times',
     "nested": "towns = [900, 400, 700, 300, 500]  # people in two towns of the North and three of the South",
-    "top": 'favourites = {"tea": 1200, "coffee": 1500, "water": 300}  # how many people prefer what',
+    "top": 'favourites = {"tea": 1200, "coffee": 1500, "water": 300}  # how many people prefer each',
     "mean": "ages = [34, 51, 29] * $times",
     "quantile": "incomes = [1800, 2400, 3900] * $times",
     "words": 'people_with = {"plover": 900, "dunlin": 400, "a very private word": 1}  # how many people use each',
@@ -31,7 +31,7 @@ print("smokers:", smokers.release(smokes), "±", smokers.accuracy(0.95))""",
 groups = lw.mechanisms.Histogram(epsilon=$epsilon, keys=["North", "South", "East", "West"]$rows)  # keys are public
 print("by region:", groups.release(regions), "±", groups.accuracy(0.95))""",
     "nested": """
-tree = lw.mechanisms.Tree([[2], [2, 3]])  # the country has two regions, these have two and three towns: public
+tree = lw.mechanisms.Tree([[2], [2, 3]])  # public: a country with two regions, of two and three towns
 places = lw.mechanisms.Hierarchy(tree=tree, $spend, sensitivity=$bound)
 country, regions, in_towns = places.release(towns).levels  # whole numbers that add up, none below zero
 print("towns:", in_towns.tolist(), "regions:", regions.tolist(), "all:", country.tolist())
@@ -41,7 +41,7 @@ choice = lw.PermuteAndFlip(epsilon=$epsilon, sensitivity=$bound, candidates=list
 print("favourite:", choice.release(list(favourites.values())))""",
     "mean": """
 mean = lw.mechanisms.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public, never read from the data
-print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=$sure))  # known to be $sure or more""",
+print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=$sure))  # a public lower bound of the count""",
     "quantile": """
 median = lw.mechanisms.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)$each
 print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
@@ -63,7 +63,7 @@ people = lw.open(
     bounds={"age": (0, 100)},
     keys={"region": ["North", "South", "East", "West"]},
     allowance=lw.$allowance,  # for all releases of this table
-    ledger="people-ledger.db",  # what is spent stays spent, also tomorrow
+    ledger="people-ledger.db",  # remembers what is spent after the program has ended
 )$bounded
 query = people.group_by("region").agg(lw.count(), lw.mean("age"))
 print(query.quote($spend))  # what it costs and how accurate it will be; nothing is read yet
@@ -77,7 +77,7 @@ age = rng.uniform(18, 90, (3000, 1))
 cost = 300 + 20 * age[:, 0]
 model = LinearRegression(epsilon=$epsilon_each, bounds=(18, 90), target_bounds=(0, 3000))
 print(model.quote(columns=1))
-print("slope:", model.fit(age, cost).coef_)  # predictions cost nothing any more""",
+print("slope:", model.fit(age, cost).coef_)  # predictions cost nothing more""",
 }
 _CONCENTRATED = {
     "count": """
@@ -101,7 +101,7 @@ study = SecureSum(
     cells=$cells,
     companies=companies,
     epsilon=$epsilon,
-    sensitivity=$sensitivity,  # what all records of one person change at most
+    sensitivity=$sensitivity,  # the most that all records of one person can change
     cells_per_person=$together,
 )
 tables = [
@@ -176,7 +176,7 @@ _TITLES = {
     "table": "A table: every cell is an answer",
     "quantile": "A quantile: read it from the counts of public bins",
     "mean": "A mean",
-    "words": "Words that nobody has on a list",
+    "words": "Words that are on no list",
 }
 
 

@@ -130,12 +130,12 @@ if is_new:
     )
 codes = (folder / "codes.txt").read_text().split()  # one for each person; keep them from both servers
 
-# Here both servers run on this machine, which sees everything. For real, two organisations each make a key of their own
+# Here both servers run on this machine, which sees everything. In a real study, two organisations each make a key
 # (lapwing pair key) and each run lapwing pair serve. $again
 with pair.local_servers(folder):
     client = pair.Client(pair.Deployment.read(folder))
     if is_new:  # a server checks each row without seeing it
-        client.upload_all(zip(codes, people))  # for real, on each device: client.upload(code, row)
+        client.upload_all(zip(codes, people))  # in a real study, on each device: client.upload(code, row)
     table = pair.open(folder, key=folder / "analyst.pem")
     # A question has a key of its own. Asked again under it, it has the same answer, and costs nothing more.
 """)

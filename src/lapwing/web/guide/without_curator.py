@@ -52,8 +52,8 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
     exact = SHARE * plan.reports
     return Expectation(
         mechanism="randomized response",
-        sentence=f"{_who(plan)}With 95 % confidence, the share of yes is off by at most "
-        f"{share_of(within / plan.reports, 'them')} ({people_in(round(within))}).",
+        sentence=f"{_who(plan)}With 95 % confidence, the number who say yes is off by at most "
+        f"{people_in(round(within))}, {share_of(within / plan.reports, 'those who answer')}.",
         error=within / plan.reports,
         relative_to="all people",
         runs=len(runs),
@@ -133,8 +133,8 @@ def words(plan: Plan, entropy: Entropy) -> Expectation:
     return Expectation(
         mechanism="prefix extension",
         sentence=f"{_who(plan)}With 95 % confidence, a word is found if about {people_in(needed)} have it, "
-        f"{share_of(needed / plan.reports, 'those who report')}. Everybody reports the beginning of their word, "
-        f"of one of {LEVELS} lengths that is drawn at random.",
+        f"{share_of(needed / plan.reports, 'those who report')}. Everybody reports only the beginning of their "
+        f"word. The length of this beginning is drawn at random from {LEVELS} lengths.",
         error=needed / plan.reports,
         relative_to="all people",
     )

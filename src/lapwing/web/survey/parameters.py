@@ -234,7 +234,7 @@ def _epsilon(given: str, wrong: dict[str, str]) -> Fraction:
     if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
         wrong["epsilon"] = (
             f"Choose an epsilon from {float(LEAST_EPSILON):g} to {LARGEST_EPSILON}, such as 1. "
-            "A smaller epsilon makes the answers useless; a larger one hides nothing."
+            "A smaller epsilon makes the answers useless; a larger one hides almost nothing."
         )
     return epsilon
 

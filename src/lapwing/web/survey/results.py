@@ -94,15 +94,11 @@ class Results:
             yes = self.rows[0]
             if yes.low > 50:
                 return "So most of them would say yes."
-            return (
-                "So most of them would say no."
-                if yes.high < 50
-                else "So it is open whether yes or no has the majority."
-            )
+            return "So most of them would say no." if yes.high < 50 else "So neither yes nor no has a clear majority."
         first, *others = sorted(self.rows, key=lambda row: row.value, reverse=True)
         if all(first.low > other.high for other in others):
             return f"So “{first.label}” is the most frequent answer: its interval lies above all others."
-        return "The intervals overlap, so it is open which answer is the most frequent."
+        return "The intervals overlap, so they do not show which answer is the most frequent."
 
     def moved_by(self, fakes: int) -> float:
         """How far so many fake reports among those told can have moved an answer."""

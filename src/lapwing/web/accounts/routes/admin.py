@@ -94,7 +94,7 @@ def one_time_password(request: Request, user_id: int, site: TheSite, person: Adm
     with site.database.writing() as db:
         account = _other(users.by_id(db, user_id), person.id)
         if account.role == "admin":
-            raise Problem(403, "An admin who lost the password needs `lapwing school admin` on the server.")
+            raise Problem(403, "Only `lapwing school admin` on the server can give an admin a new password.")
         users.set_password(db, user_id, kept)
         sessions.end_all(db, user_id)
     return page(request, site, "admin/password.html", person, account=account, password=password)

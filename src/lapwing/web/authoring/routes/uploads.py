@@ -174,6 +174,6 @@ def delete(name: str, site: TheSite, person: Learner) -> Response:
         if not own or match is None:
             raise Problem(404)
         if places := kept.stands_in(db, match[1]):
-            raise Problem(409, f"It stands in {counted(places, 'nugget')} or in older versions. It has to stay.")
+            raise Problem(409, f"It is used in {counted(places, 'nugget')} or in older versions. It cannot be deleted.")
         kept.remove(db, match[1], person.id)
     return redirect(site, "/uploads", "It is deleted.")

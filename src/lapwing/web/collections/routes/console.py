@@ -123,8 +123,8 @@ def _is_here(host: str) -> bool:
 def _unreachable(page_address: str, collection: Collection) -> str:
     """Why a phone could not take part, if it could not."""
     if any(_is_here(_host(address)) for address in (page_address, *servers_of(collection))):
-        return "This page or a server of the collection has an address of this machine only, so phones do not reach it."
+        return "This page or a server of the collection has an address of this machine only, so phones cannot reach it."
     plain = any(origin.startswith("http://") for origin in servers_of(collection))
     if page_address.startswith("https://") and plain:
-        return "This page has https and a server of the collection has not. Browsers then refuse to send."
+        return "This page has https, but a server of the collection does not. Browsers then refuse to send."
     return ""

@@ -42,7 +42,7 @@ def take_part(request: Request, collection_id: str, site: TheSite, person: Askin
         try:
             reach(request, *servers_of(collection))
         except ValueError:
-            raise Problem(503, "The servers of this collection have addresses that browsers do not reach.") from None
+            raise Problem(503, "The servers of this collection have addresses that browsers cannot reach.") from None
     return page(
         request,
         site,

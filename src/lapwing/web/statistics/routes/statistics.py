@@ -88,7 +88,7 @@ def _page(
 def grant(site: TheSite, person: Admin, epsilon: Chosen = 0, seen: Chosen = 0, sure: Typed = "") -> Response:
     """Allow more to be spent, for good: the promise to everybody who ever comes gets weaker by that much."""
     if epsilon not in weeks.GRANTS or sure != "yes":
-        raise Problem(422, "Choose how much, and tick the box that you know what it means.")
+        raise Problem(422, "Choose an amount, and tick the box to confirm that it weakens the promise.")
     if not _statistics(site).grant(epsilon, seen):
         raise Problem(409, "Somebody granted more in the meantime. Look at the sum again, then decide.")
     return redirect(site, "/statistics", f"Granted: ε = {epsilon}, for good.")
