@@ -2,8 +2,8 @@
 
 Amounts are whole multiples of 2^-50 (epsilon, rho) and 2^-62 (delta). Charges are rounded up and allowances down. An
 allowance is enforced with a small tolerance, so that ten charges of 0.1 fit into 1 although the double 0.1 is more than
-a tenth: a billionth of the allowance plus a thousand of these multiples, but never more than a hundredth of it. An allowance
-of 0 is 0.
+a tenth: a billionth of the allowance plus a thousand of these multiples, but never more than a hundredth of it. An
+allowance of 0 is 0.
 """
 
 from __future__ import annotations

@@ -147,7 +147,8 @@ class Ledger:
         Args:
             dataset: A stable name for the data set. Tables about the same people share one.
             allowance: What may be spent in all. Its kind, relation and unit are fixed from now on.
-            analyst: Whose allowance it is. The default is everybody together. What an analyst spent before it was opened counts, too.
+            analyst: Whose allowance it is. The default is everybody together. What an analyst spent before counts
+                against it, too.
             rules: How often one may ask, how little a question may cost, and how many may fail. Later they only become
                 stricter. None means the usual ones, `Rules()`.
 
