@@ -135,7 +135,7 @@ def seal(
     """
     keys = collection.numbered(epoch)
     if keys is None:
-        raise InvalidParameter("epoch", epoch, "is no epoch of this collection", "Use one that its file names.")
+        raise InvalidParameter("epoch", epoch, "is not an epoch of this collection", "Use one that its file names.")
     if len(report) != report_bytes(collection.message):
         raise InvalidParameter("report", "<bytes>", "has the wrong length", "Seal the bytes of one report.")
     sealed = _layer(collection, keys, "aggregator", random_id(entropy) + report)

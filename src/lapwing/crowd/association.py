@@ -132,7 +132,7 @@ def associate(
     import numpy as np
 
     if len(first) != len(second) or not len(first):
-        why = f"are {len(second):,}, the others {len(first):,}"
+        why = f"are {len(second):,}, but there are {len(first):,} first reports"
         raise InvalidParameter("second", "<reports>", why, "Pass two reports of each person, in the same order.")
     one_list = different_items(candidate_list(first_candidates), first_candidates=first_candidates)
     other_list = different_items(candidate_list(second_candidates), second_candidates=second_candidates)
@@ -140,7 +140,7 @@ def associate(
     checks.positive(tolerance=tolerance)
     if checks.true_or_false(complete=complete):
         if not one_list or not other_list:
-            why = "cannot be: there are no candidates"
+            why = "needs candidates for both answers"
             raise InvalidParameter("complete", complete, why, "Name every answer, or write complete=False.")
         left, right = left[:, :-1], right[:, :-1]
     left_shares, right_shares = _marginal(left, tolerance), _marginal(right, tolerance)

@@ -92,7 +92,7 @@ def maximal_gain(
             return _hadamard_fakes(protocol, targets, list(map(drawn, protocol.layout[:-1])))
         case BinaryResponse():
             return _said(protocol, bool(targets[0]), n)
-    why = "is not a protocol whose worst reports are known here"
+    why = "is a protocol whose worst reports Lapwing does not know"
     raise InvalidParameter("protocol", type(protocol).__name__, why, "Use liars or random_reports.")
 
 

@@ -47,8 +47,8 @@ class MeanEstimate:
     Attributes:
         mean: The estimated mean, in the units of the bounds.
         n: How many people reported.
-        population_standard_error: Of the mean, about the people who answered: only the coins are random.
-        sample_standard_error: Of the mean, about the larger group that these people were drawn from at random.
+        population_standard_error: Of the mean, about these respondents: only the coins are random.
+        sample_standard_error: Of the mean, about a larger population from which they were drawn at random.
         confidence: Probability that an interval contains the true mean.
 
     >>> from lapwing.crowd import StochasticRounding
@@ -70,8 +70,8 @@ class MeanEstimate:
         """Ends of a normal interval for the mean.
 
         Args:
-            about: "sample" for the larger group from which these people are a sample. "population" for the people who
-                answered, taken as the whole population: this interval may be narrower.
+            about: "sample" if these respondents are a random sample of a larger population, and the interval is about
+                that one. "population" for these respondents alone: this interval may be narrower.
 
         Returns:
             The lower and the upper end.

@@ -82,7 +82,7 @@ def poison(
     reports = protocol.randomize(people, entropy) + maximal_gain(protocol, [target], fakes, entropy)
     estimates = protocol.estimate(protocol.absorb(None, reports), confidence=confidence)
     if not isinstance(estimates, Estimates):
-        why = "estimates no counts of answers"
+        why = "does not estimate counts of answers"
         raise InvalidParameter("protocol", type(protocol).__name__, why, "Take one with a domain, as UnaryEncoding.")
     place = list(estimates.labels).index(target)
     share, truth = float(estimates.shares[place]), sum(people.labels[i] == target for i in people.places) / len(people)
