@@ -110,7 +110,9 @@ def _pair(name: str, pair: object) -> tuple[Fraction, Fraction]:
     """Public ends, in a unit in which doubles hold squares of the values and of their quotients."""
     low, high = checks.interval(**{name: pair})
     if max(-low, high) > _LARGEST or high - low < 1 / _LARGEST:
-        raise InvalidParameter(name, pair, "is beyond what doubles can square", "Count in another unit.")
+        raise InvalidParameter(
+            name, pair, "is too large or too narrow for the square of a float", "Use another unit, such as thousands."
+        )
     return low, high
 
 
@@ -190,7 +192,7 @@ def classes_of(classes: Any) -> NDArray[Any]:
         raise InvalidParameter("classes", classes, "is not a list of labels", "Write classes=[0, 1], for example.")
     listed = classes.tolist() if hasattr(classes, "tolist") else list(classes)
     if not listed:
-        raise InvalidParameter("classes", classes, "there is none", "Write classes=[0, 1], for example.")
+        raise InvalidParameter("classes", classes, "must have one class or more", "Write classes=[0, 1], for example.")
     places_of(listed, classes=classes)
     if isinstance(classes, (set, frozenset)):
         try:

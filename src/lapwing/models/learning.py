@@ -187,7 +187,7 @@ class OccamLearner(PrivateClassifier[_Recipe]):
         check_binary(self.classes)
         concepts = tuple(self.concepts) if self.concepts is not None else ()
         if not concepts or not all(map(callable, concepts)):
-            why = "must be functions of a table, one at least"
+            why = "must be one or more functions of a table"
             raise InvalidParameter("concepts", f"<{len(concepts)}>", why, "Write concepts=thresholds(3, [0.5]).")
         spending = self._spending()
         choose = PermuteAndFlip(

@@ -220,7 +220,7 @@ class Output:
         """The noise on the solution is that for the least ridge, which few rows have."""
         look, noise = self.look, self.ball(0.0).noise(self.parts[1])
         first = Line("a first estimate of the centre", look.privacy_loss(), look.accuracy() / STEP, _ROWS_WORTH)
-        what = "half widths of the target for one of the column, at most"
+        what = "half widths of the target per half width of the column, at most"
         line = Line("the solution of a ridge regression", noise.privacy_loss(), noise.accuracy() / GRID, what)
         return (first, line) if self.constant else (line,)
 
@@ -368,7 +368,9 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         if self.learnt_ == "mean":
             why = "The noise hides every slope: only the mean of the target could be learnt."
         elif self.learnt_ == "direction":
-            why = "The noise hides single slopes: only one direction was learnt, so slopes say little about one column."
+            why = (
+                "The noise hides single slopes: only one direction was learnt, so a slope says little about its column."
+            )
         elif self.method != "output" and np.isnan(self.coef_interval_).all():
             why = "The noise may hide every slope, so there are no intervals."
         elif self.method == "output" or not self.drowned_.any():
