@@ -48,7 +48,7 @@ class Independence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Association:
-    """The joint shares of two answers. The last row and column stand for any answer that is no candidate.
+    """The joint shares of two answers. The last row and column stand for any answer that is not a candidate.
 
     Accuracy: shares of maximum likelihood, within 0 … 1, so those near 0 are too large on average. Standard errors, for
     people drawn at random, are from the observed information (with very many pairs, from what it would be if the

@@ -33,7 +33,7 @@ TRIES = 1 << 10
 
 
 def liars(protocol: Protocol, targets: Sequence[Any], n: int, entropy: Entropy = SYSTEM) -> Reports:
-    """n people who name a target instead of the truth and follow the protocol otherwise: no check can tell."""
+    """n people who name a target instead of the truth and follow the protocol otherwise: no check can find them."""
     named = _named(targets)
     return protocol.randomize(Answers(named, _drawn(named, n, entropy)), entropy)
 

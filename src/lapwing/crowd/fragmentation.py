@@ -103,7 +103,7 @@ class AttributeFragments(metaclass=Helpful):
         return self.protocol.privacy_loss()
 
     def local_removal(self) -> Removal:
-        """What all messages of a person cost, for an answer against none. A single message can cost as much."""
+        """What all messages of a person cost, compared with no answer. A single message can cost as much."""
         true, other = self._probabilities
         return Removal(ln_up(max(true / other, (1 - other) / (1 - true))), unit=self.protocol.unit)
 

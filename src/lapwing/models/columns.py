@@ -1,7 +1,8 @@
 """Reads tables of any kind as numbers within public bounds. No value of a record raises, warns or changes a shape.
 
-A feature that is no finite number (None, NaN, an infinity, text) counts as the middle of its bounds. A row whose target
-is no finite number within reach, or none of the public classes, is left out. Both rules look at one row alone.
+A feature that is not a finite number (None, NaN, an infinity, text) counts as the middle of its bounds. A row is left
+out if its target is not a finite number within reach, or not one of the public classes. Both rules look at one row
+alone.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def tabulate(
 def reconstruct_block(tables: Sequence[Statistic], *, oldest: int = OLDEST, most: int = MOST) -> list[list[Person]]:
     """Find all blocks of people that fit the published tables.
 
-    The search is meant for a handful of people. Where tables say little, much fits, and it takes long.
+    The search is meant for a handful of people. If the tables say little, many blocks fit, and it takes long.
 
     Args:
         tables: The lines of the tables, each a `lapwing.adversary.attacks.census.Statistic`. A line without conditions

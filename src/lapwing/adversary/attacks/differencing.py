@@ -50,7 +50,7 @@ def differencing(
         The value, or the likelier of 0 and 1 if there is noise.
 
     Raises:
-        InvalidParameter: If a total is no number, or `errors` is more than 2.
+        InvalidParameter: If a total is not a number, or `errors` is more than 2.
 
     >>> print(differencing(43, 42))
     the target: 1 (certainly). The totals with and without differ by 1.

@@ -63,7 +63,7 @@ def poison(
         confidence: The confidence of the interval.
 
     Returns:
-        The share with its interval, as an analyst believes it who does not know of the fakes. `sure` is its confidence.
+        The share with its interval, for an analyst who does not know of the fakes. `sure` is its confidence.
             `truth` is the share among honest people.
 
     Raises:
