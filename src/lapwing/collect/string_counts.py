@@ -132,7 +132,7 @@ class StringEstimates(Estimates):
         return self.lows, self.highs
 
     def _shown_intervals(self) -> tuple[str, ...]:
-        return ("these intervals are about the people who took part, each string by itself",)
+        return ("these intervals hold for the people who took part, each string by itself",)
 
 
 def estimated_strings(counts: StringCounts, crowd: Crowd, taken: int) -> StringEstimates:

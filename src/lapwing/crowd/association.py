@@ -1,10 +1,11 @@
 """How two answers of the same people go together, from two RAPPOR reports each (Fanti, Pihur and Erlingsson 2016).
 
 If somebody's answer is a, a report is likelier than by noise alone by a product over the bits that a sets in the
-cohort: q*/p* for a bit that is one, and (1−q*)/(1−p*) for a bit that is zero. For an answer that is no candidate hashes
-are uniform, so the mean over all bits, to the power of the hashes, takes its place. With L and M these likelihoods of
-the two reports, the joint shares P maximise Σ log Σ_ab P_ab·L_ia·M_ib, a concave function: expectation-maximisation
-climbs to its top from anywhere inside, and squared steps (Varadhan and Roland 2008) shorten the way.
+cohort: q*/p* for a bit that is one, and (1−q*)/(1−p*) for a bit that is zero. For an answer that is not a candidate
+hashes are uniform, so the mean over all bits, to the power of the hashes, takes its place. With L and M these
+likelihoods of the two reports, the joint shares P maximise Σ log Σ_ab P_ab·L_ia·M_ib, a concave function:
+expectation-maximisation climbs to its top from anywhere inside, and squared steps (Varadhan and Roland 2008) shorten
+the way.
 """
 
 from __future__ import annotations

@@ -173,9 +173,9 @@ class Estimates:
     def __str__(self) -> str:
         shown = self.top(SHOWN) if len(self) > SHOWN else self
         names = aligned(["answer", *map(str, shown.labels)])
-        lines = [f"{names[0]} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval"]
+        lines = [f"{names[0]} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval, people"]
         for name, row in zip(names[1:], shown.rows(), strict=True):
-            ends = f"{row['low']:,.0f} … {row['high']:,.0f}"
+            ends = f"{row['low']:,.0f} to {row['high']:,.0f}"
             lines.append(f"{name} {row['count']:>12,.0f} {100 * row['share']:>6.2f} %   {ends}")
         if len(self) > SHOWN:
             lines.append(f"… and {len(self) - SHOWN:,} more")
@@ -187,8 +187,8 @@ class Estimates:
     def _shown_intervals(self) -> tuple[str, ...]:
         """Whom the intervals are about that `interval()` gives if nobody says."""
         return (
-            "these intervals are about a larger population, of which these respondents are a random sample",
-            'intervals about these respondents alone are narrower: interval("population")',
+            "these intervals hold for a larger population, of which these respondents are a random sample",
+            'for these respondents alone they are narrower: interval("population")',
         )
 
 
