@@ -261,7 +261,7 @@ def test_numbers_beside_text_are_refused_because_nothing_would_match_and_all_see
 
 def test_no_column_to_compare_is_refused() -> None:
     for attack in (lambda: uniqueness({"zip": [1]}, on=[]), lambda: linkage({"zip": [1]}, {"zip": [1]}, on=[])):
-        with pytest.raises(InvalidParameter, match="names no column"):
+        with pytest.raises(InvalidParameter, match="must name at least one column"):
             attack()
 
 

@@ -195,5 +195,5 @@ def test_impossible_requests_say_what_to_write() -> None:
         audit_once(lambda X, y: None, (X, y), guesses=30)
     with pytest.raises(InvalidParameter, match="canaries"):
         audit_once(lambda X, y: None, X)
-    with pytest.raises(InvalidParameter, match="fits nothing"):
+    with pytest.raises(InvalidParameter, match="cannot fit a model"):
         audit_once(3, (X, y))

@@ -72,7 +72,7 @@ def test_a_file_may_be_named_by_its_path(folder: Path) -> None:
 def test_an_honest_function_is_not_refuted_and_the_text_says_what_that_means(folder: Path) -> None:
     shown = " ".join(run("exercise_of_a_learner:steps", *QUICK, code=0).split())
     assert "No violation of ε = 1 found" in shown
-    assert "no proof of privacy" in shown
+    assert "not a proof of privacy" in shown
     assert "neighbours" in shown
 
 

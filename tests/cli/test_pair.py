@@ -336,7 +336,7 @@ def test_servers_that_do_not_run_are_named(tmp_path: Path) -> None:
         (COLUMNS, ("--products", "9999"), "write fewer products"),
         (COLUMNS, ("--relation", "friends"), "replace, add_remove"),
         (COLUMNS, ("--epsilon", "0"), "Write epsilon=1"),
-        (COLUMNS, ("--epsilon", "5000"), "protects nobody: the most is an epsilon of 2,048"),
+        (COLUMNS, ("--epsilon", "5000"), "protects nobody: epsilon can be 2,048 at most"),
         (COLUMNS, ("--as-address", "here"), "has no port"),
         (COLUMNS, ("--as-certificate", __file__), "has no certificate in it"),
         (COLUMNS, ("--analyst", "../ada"), "must be made of letters and digits"),

@@ -77,7 +77,7 @@ def test_whoever_can_add_reports_is_a_device_without_a_limit() -> None:
     ours = collection("blinded, answer")
     rows, central = collusions(ours), central_words(ours)
     for party in ("issuer", "ingestor"):
-        assert rows[party, "thresholder"].guarantee.startswith("none for answers they ask about")
+        assert rows[party, "thresholder"].guarantee.startswith("none for answers that they try out")
         assert rows[party, "aggregator"].guarantee.startswith(central)
         assert "none about crowds" in rows[party, "aggregator"].guarantee
         assert rows[party, "blinder"].guarantee.startswith(SEALED)

@@ -90,7 +90,7 @@ def test_what_devices_answer_in_fragments_becomes_an_estimate(tmp_path: Path, by
             assert result.fragments == counted
             assert result.plain()["taken"] == 30
             assert f"removed {30 - counted} of 30 fragments" in result.missing()
-            assert ("include what is missing" in result.missing()) == (by == "report")
+            assert ("allow for what is missing" in result.missing()) == (by == "report")
         for shuffler in parties.shufflers.values():
             assert not list(shuffler.incoming.iterdir())
             assert not list(shuffler.outgoing.iterdir())
@@ -417,7 +417,7 @@ def test_a_file_with_fragments_that_do_not_fit_says_what_to_write() -> None:
     assert "crowd.dummies: are for crowds of an answer; delete them" in problems(crowd=dummies)
     assert "or write from: answer" not in problems(crowd=dummies), "fragments have no crowds of answers"
     mean = {"protocol": "StochasticRounding", "epsilon": "1", "bounds": ["0", "1"]}
-    assert "estimates no counts" in problems(protocol=mean)
+    assert "does not estimate counts" in problems(protocol=mean)
     assert "is less than one report costs" in problems(limits={"reports_per_day": 1, "lifetime_epsilon": 2})
     many = {"reports_per_day": 24, "lifetime_epsilon": 24}
     assert "tokens for an epoch" in problems(limits=many, days=45)
@@ -457,9 +457,9 @@ def test_a_quote_has_rows_for_shufflers_that_work_together(by: str) -> None:
     } <= rows.keys()
     local = poll.whole.privacy_loss().epsilon
     assert rows["all shufflers with aggregator"].startswith(f"local ε = {float(local):.6g}"[:12])
-    assert "against none" in rows["aggregator"]
+    assert "against no answer" in rows["aggregator"]
     text = quote(poll).explain()
-    assert "There are 3 shufflers, so that who corrupts 2" in text
+    assert "There are 3 shufflers. An attacker who corrupts 2" in text
     assert "3 fragments" in text
     alone = {promise.party for promise in quote(real(by, 1)).promises}
     assert {"shuffler", "shuffler with aggregator"} <= alone

@@ -95,7 +95,7 @@ def test_a_port_that_is_taken_says_what_to_write(tmp_path: Path) -> None:
     assert code == 2
     assert "is in use already" in output
     assert "lapwing collect new … --port" in output
-    with pytest.raises(InvalidParameter, match="is no address of this machine"):
+    with pytest.raises(InvalidParameter, match="is not an address of this machine"):
         listener_of(workspace.collection(), "issuer", host="192.0.2.1")
 
 
@@ -227,7 +227,7 @@ def test_a_first_answer_may_need_a_code(tmp_path: Path) -> None:
         assert "--code CODE" in run("open", str(parties.folder))[1]
         assert "lapwing collect codes" in run("answer", str(parties.folder), "bus")[1]
         assert "a code that it knows" in run("answer", str(parties.folder), "bus", "--code", "x")[1]
-        assert "is no code" in run("answer", str(parties.folder), "bus", "--code", "x y\r\nz")[1]
+        assert "is not a code" in run("answer", str(parties.folder), "bus", "--code", "x y\r\nz")[1]
         assert parties.ingestor.totals["stored"] == 0
         [code] = parties.issuer.new_codes(1)
         assert run("answer", str(parties.folder), "bus", "--code", code)[0] == 0

@@ -431,7 +431,7 @@ def test_a_new_version_needs_consent_and_gets_no_new_lifetime(tmp_path: Path) ->
     with pytest.raises(InvalidParameter, match="counts in another way"):
         person.opt_in(donated)
     (tmp_path / "lifetime.db").unlink()
-    with pytest.raises(InvalidParameter, match="has lost its account"):
+    with pytest.raises(InvalidParameter, match="has lost its record"):
         person.opt_in(collection(version=5))
 
 
@@ -600,7 +600,7 @@ def test_an_issuer_that_answers_nonsense_does_not_stop_a_device(tmp_path: Path) 
         a_day(clock, day, person)
     assert person.status().tokens == 0
     assert len(set(network.asked)) == 1  # the same request again and again
-    with pytest.raises(InvalidParameter, match="is no code"):
+    with pytest.raises(InvalidParameter, match="is not a code"):
         person.opt_in(collection(), code="abc\n")
 
 

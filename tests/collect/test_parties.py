@@ -71,7 +71,7 @@ def test_a_participant_with_a_code_takes_part(tmp_path: Path) -> None:
 def test_an_own_rule_decides_who_is_admitted(tmp_path: Path) -> None:
     keys = Keys()
     collection = reader.sign(reader.checked(document(keys, admission="sign-in")), keys.operator)
-    with pytest.raises(InvalidParameter, match="asks who somebody is"):
+    with pytest.raises(InvalidParameter, match="asks people to sign in"):
         Issuer(collection, tmp_path, {1: keys.tokens.secret})
     assert Issuer(collection, tmp_path, {1: keys.tokens.secret}, admit=lambda request: None)
 

@@ -55,7 +55,7 @@ def test_what_devices_answer_becomes_an_estimate(tmp_path: Path, transport: str,
         assert result.removed == 30 - counted
         assert result.reports == 30
         assert f"Shufflers removed {30 - counted} of 30 reports" in result.missing()
-        assert "The intervals include what is missing." in result.missing()
+        assert "The intervals allow for what is missing." in result.missing()
         low, high = (float(ends[0]) for ends in result.estimates.interval())
         assert low <= 30 <= high  # everybody said yes
         for shuffler in parties.shufflers.values():

@@ -469,7 +469,7 @@ def test_estimates_can_be_read() -> None:
     assert lines[0].startswith("answer,count,share,population_standard_error")
     assert "one fake report" in str(found)
     assert "more" in str(estimates([1.0] * 50, 50))
-    with pytest.raises(ValueError, match="none of these answers"):
+    with pytest.raises(ValueError, match="is not one of these answers"):
         found["nothing"]
 
 

@@ -182,7 +182,7 @@ def test_report_fragments_average_the_coins_and_not_the_people() -> None:
     assert smaller == pytest.approx(1 / math.sqrt(count), rel=0.02)
     drawing = found.sample_standard_error[0] ** 2 - found.population_standard_error[0] ** 2
     assert drawing == pytest.approx(20_000 * 0.7 * 0.3, rel=0.05)
-    with pytest.raises(InvalidParameter, match="from everybody"):
+    with pytest.raises(InvalidParameter, match="from every person"):
         pieces.estimate(protocol.absorb(None, batches[0][:15]))
 
 

@@ -64,7 +64,7 @@ def test_emoji_stay_in_their_columns() -> None:
     numbers = np.array([1.0, 2.0])
     head, bird, plain, *_ = str(Estimates(["🐦", "plain"], 3, numbers, numbers, numbers, 1.0)).splitlines()
     assert head.index("people") == plain.index(" 2 ") - 4
-    assert len(bird) - len(plain) == len("-1 … 3") - len("-2 … 6") - 1  # an emoji is one character on two columns
+    assert len(bird) - len(plain) == len("-1 to 3") - len("-2 to 6") - 1  # an emoji is one character on two columns
 
 
 def test_errors_put_the_truth_beside_the_estimates() -> None:

@@ -94,7 +94,7 @@ def test_a_program_says_what_it_does() -> None:
         (Project("age") | Laplace(1), "nothing to add noise to"),
         (Count() | Laplace(1) | Count(), "nothing comes after noise"),
         (GroupByCount() | Laplace(1), "needs columns"),
-        (Project("capital_gain") | GroupByCount() | Laplace(1), "no listed column"),
+        (Project("capital_gain") | GroupByCount() | Laplace(1), "not a listed column"),
         (Project("age") | GroupByCountEncoded() | Laplace(1), "nothing to add noise to"),
         (Project("age") | GroupByCountEncoded() | Filter("count < 3") | Count() | Laplace(1), "compared with a number"),
         (Count() | NoisyMax(1, 1), "several counts"),

@@ -1,4 +1,5 @@
-"""Epsilon measured from outside: release many times on two neighbouring data sets and see how they can be told apart.
+"""Measures epsilon from outside: releases many times on two neighbouring data sets, and sees how well they can be told
+apart.
 
 The first half of the outputs is for searching an event, the second, fresh half for testing it: Clopper–Pearson limits
 on both probabilities, in both directions, at a confidence shared out by Bonferroni. The result is a lower bound on the

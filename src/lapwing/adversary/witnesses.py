@@ -107,7 +107,7 @@ def _noise() -> Iterator[Witness]:
     import numpy as np
 
     yield _witness(Laplace(epsilon=1, sensitivity=1), 0, 1, "a count of 0, and of 1")
-    yield _witness(Laplace(epsilon=1, sensitivity=1), NAN, 1.0, "a number that is none, and 1")
+    yield _witness(Laplace(epsilon=1, sensitivity=1), NAN, 1.0, "not a number (NaN), and 1")
     yield _witness(Laplace(epsilon=1, sensitivity=1.5, granularity=1), 0.49, 1.99, "rounded away from each other")
     yield _witness(Laplace(epsilon=1, sensitivity=0.1), 0.0, 0.1, "tenths, on a grid of powers of two")
     vector = Laplace(epsilon=2, sensitivity=4, dimensions=4, on_grid=True)

@@ -181,7 +181,7 @@ class _Lattice:
         self.ladders, self.method, self.sensitive = ladders, method, sensitive
         self.shape = tuple(ladder.height + 1 for ladder in ladders)
         if math.prod(self.shape) > LARGEST_LATTICE:
-            why = f"there are {math.prod(self.shape):,} ways to generalise them"
+            why = f"there are {math.prod(self.shape):,} ways to generalise them, too many to try"
             raise InvalidParameter("quasi_identifiers", len(ladders), why, "Use fewer columns or levels, or Mondrian.")
         rows = len(codes[0])
         classes = classes_by(codes, rows)

@@ -149,7 +149,9 @@ class Ranges(Levels):
 
     def __post_init__(self) -> None:
         checks.exact(origin=self.origin)
-        checks.of_kind(Sequence, "must be several", "Write widths=(5, 10, 20), for example.", widths=self.widths)
+        checks.of_kind(
+            Sequence, "must be a list of widths", "Write widths=(5, 10, 20), for example.", widths=self.widths
+        )
         exact = [as_written(checks.positive(widths=width) and width) for width in self.widths]
         if not exact or any(wide % narrow or wide == narrow for narrow, wide in itertools.pairwise(exact)):
             why = "every width must be a multiple of the one before, or ranges would cut through one another"
@@ -203,7 +205,7 @@ class Taxonomy(Levels):
         groups = {name for path in self._paths().values() for name in path[1:]}
         if both := groups & {EVERYTHING, *map(text, self.leaves)}:
             raise InvalidParameter(
-                "tree", min(both), "is a group and something else too", "Give the group another name."
+                "tree", min(both), "is the name of a group and of something else", "Give the group another name."
             )
 
     @property

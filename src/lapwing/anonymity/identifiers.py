@@ -162,7 +162,7 @@ def _finding(name: str, values: Column, first: int) -> Finding:
         why = f"some ages are above {OLDEST}" if old else f"ages up to {OLDEST} may stay"
         return Finding(Kind.DATE, 0.95, why, "top-code") if old else Finding(None, 0.95, why)
     if _is_birth(words) and any(re.fullmatch(r"1[89]\d\d", str(value)) and int(value) < first for value in filled):
-        return Finding(Kind.DATE, 0.95, f"some years of birth tell ages above {OLDEST}", "year of birth")
+        return Finding(Kind.DATE, 0.95, f"some years of birth reveal ages above {OLDEST}", "year of birth")
     if by_name == "DATE" and content != "DATE":
         by_name = None  # a year, a weight at birth, a count of days
     if content is None and by_name is None:

@@ -280,7 +280,7 @@ class ExhaustiveAuditor:
                 "domain", list(domain), "does not hold all values", "Write domain=(0, 1), for example."
             )
         if len(domain) ** len(values) > LARGEST_EXHAUSTION:
-            raise InvalidParameter("values", len(values), "people are too many to try all tables", "Pass fewer.")
+            raise InvalidParameter("values", len(values), "is too many people to try all tables", "Pass fewer.")
         self._statistic = self._STATISTICS[checks.one_of(tuple(self._STATISTICS), statistic=statistic)]
         self.simulatable = checks.true_or_false(simulatable=simulatable)
         every = np.indices((len(domain),) * len(values)).reshape(len(values), -1).T

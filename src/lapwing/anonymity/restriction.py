@@ -73,7 +73,7 @@ def where(given: Mapping[str, Any] | None = None, /, **attributes: Any) -> Formu
     """A group of people: those who have all these attributes. Groups are joined with &, | and ~.
 
     Args:
-        given: Attributes as a dict, for columns whose names are no keywords.
+        given: Attributes as a dict, for columns whose names cannot be keywords.
         attributes: A value for each column; a set, a list or a range means any of its values.
 
     Returns:

@@ -231,7 +231,7 @@ class ShamirSharing(Sharing):
     def __post_init__(self) -> None:
         Sharing.__post_init__(self)
         if not isinstance(self.threshold, int) or not 2 <= self.threshold <= self.parties:
-            why = f"must be at least 2, for with 1 every share is the secret, and there are only {self.parties} parties"
+            why = f"must be from 2 to {self.parties}, the number of parties: with 1, every share would be the secret"
             raise InvalidParameter("threshold", self.threshold, why, f"Write threshold={self.parties}, for example.")
 
     @property

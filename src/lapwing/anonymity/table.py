@@ -58,7 +58,9 @@ def some(columns: Columns, **wanted: str | Sequence[str]) -> list[str]:
     names, [parameter] = named(columns, **wanted), wanted
     if not names:
         example = list(columns)[:2]
-        raise InvalidParameter(parameter, [], "names no column", f"Write {parameter}={example}, for example.")
+        raise InvalidParameter(
+            parameter, [], "must name at least one column", f"Write {parameter}={example}, for example."
+        )
     return names
 
 

@@ -145,7 +145,7 @@ def _meaning(result: Search) -> list[str]:
     seen, claimed = result.audit, result.audit.claimed or 0.0
     if not result.caught:
         text = (
-            "This is no proof of privacy: another pair of inputs or another event may show more. With this many "
+            "This is not a proof of privacy: another pair of inputs or another event may show more. With this many "
             f"releases, an audit can show at most ε = {seen.ceiling:.1f}, however bad the function is."
         )
         return [f"{text} So passing at ε = {claimed:g} says little." if claimed > seen.ceiling else text]

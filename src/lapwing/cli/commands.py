@@ -59,7 +59,7 @@ def demo(
 @app.command()
 def explain(
     epsilon: Annotated[float, typer.Argument(help="The epsilon to explain.")],
-    delta: Annotated[float, typer.Option(help="The delta beside it.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="The delta that goes with it.")] = 0.0,
     prior: Annotated[float, typer.Option(help="How sure the attacker was before, as a probability.")] = 0.5,
     relation: Annotated[str, typer.Option(help="Neighbouring tables: add_remove or replace.")] = "add_remove",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
@@ -87,7 +87,7 @@ def audit(
         typer.Argument(help="The function to audit: module:name or file.py:name. Default: all mechanisms of Lapwing."),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="The epsilon that the function claims.")] = None,
-    delta: Annotated[float, typer.Option(help="The delta beside it.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="The delta that goes with it.")] = 0.0,
     relation: Annotated[str | None, typer.Option(help="Neighbouring tables: add_remove or replace.")] = None,
     domain: Annotated[
         str,

@@ -1,7 +1,7 @@
 """The aggregator: opens reports, counts them in batches, and passes on counts of batches that are closed.
 
     POST /segments   a sealed segment, signed by the party before → 201 when it is on the disk
-    open             the segment's reports; duplicates by their inner ids, and what is no report, are left out
+    open             the segment's reports; duplicates by their inner ids, and rows that are not reports, are left out
     commit           one transaction: these ids were seen, this segment is used up, this file is in the open batch
     close            a batch with enough reports, when its time has come: its files are counted, the counts passed on
     retire           an epoch that is over: its key is destroyed, then its ids are deleted

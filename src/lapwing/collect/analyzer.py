@@ -68,8 +68,8 @@ class Result:
         if self.fragments is not None:
             return self._missing_fragments(f"{smallest:,.0f}", f"{dropped:,}")
         return (
-            f"Shufflers removed {self.removed:,} of {self.reports:,} reports: crowds of fewer than about "
-            f"{smallest:,.0f}, and about {dropped:,} of every other crowd. The intervals include what is missing."
+            f"Shufflers removed {self.removed:,} of {self.reports:,} reports: all of crowds with fewer than about "
+            f"{smallest:,.0f}, and about {dropped:,} of every other crowd. The intervals allow for what is missing."
         )
 
     def _missing_fragments(self, smallest: str, dropped: str) -> str:
@@ -78,12 +78,12 @@ class Result:
         removed = f"Shufflers removed {self.removed:,} of {self.fragments + self.removed:,} fragments"
         if self.crowd.source == "position":
             return (
-                f"{removed}, whatever they said: positions with fewer than about {smallest} are missing, the others "
-                f"lost about {dropped} each. Intervals are wider for it."
+                f"{removed}, whatever they said: all of positions with fewer than about {smallest}, and about "
+                f"{dropped} of every other position. The intervals are wider because of this."
             )
         return (
-            f"{removed}: crowds of fewer than about {smallest}, and about {dropped} of every other crowd. "
-            "The intervals include what is missing."
+            f"{removed}: all of crowds with fewer than about {smallest}, and about {dropped} of every other crowd. "
+            "The intervals allow for what is missing."
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -164,7 +164,7 @@ class Analyzer:
         try:
             batch = Batch.from_bytes(self.collection, body)
         except InvalidParameter:
-            return Answer.error(400, "This is no batch of this collection.")
+            return Answer.error(400, "This is not a batch of this collection.")
         path = self.folder / batch_name(f"{batch.number:08d}", body)
         there = [other for other in self.folder.glob(f"{batch.number:08d}[.-]*") if other.suffix in (ENDING, ASIDE)]
         try:

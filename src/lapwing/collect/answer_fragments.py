@@ -201,7 +201,7 @@ class Fragments:
             parts = {"count": self.count, "message": self.protocol}
             parts["whole"] = ReportBundle(base=self.protocol, count=self.count, unit=self.protocol.unit)
             if not isinstance(self.protocol, COUNTED):
-                why = "estimates no counts of answers, so nobody could say what several reports of one person add"
+                why = "does not estimate counts of answers, so the error of several reports of one person is unknown"
                 hint = f"Use one of {', '.join(kind.__name__ for kind in COUNTED)}."
                 raise InvalidParameter("protocol", type(self.protocol).__name__, why, hint)
         if not 2 <= parts["count"] <= MOST_FRAGMENTS:

@@ -57,4 +57,4 @@ def spoken(collection: Collection, text: str) -> Any:
     hint = f"Write one of: {', '.join(names)}{' …' if len(labels) > 20 else ''}." if names else "Write a number."
     if isinstance(collection.protocol, StringProtocol):
         hint = f"Write a text of one line and {collection.protocol.length} bytes at most."
-    raise InvalidParameter("answer", text, "is no answer that this collection can count", hint)
+    raise InvalidParameter("answer", text, "is not an answer that this collection can count", hint)

@@ -83,7 +83,7 @@ class Batch:
             day = date.fromisoformat(facts["day"])
             return cls(collection.digest, facts["number"], day, facts["totals"], counts, taken, parts, kinds)
         except (ValueError, KeyError, TypeError):
-            why = "is no batch of this collection, or was damaged"
+            why = "is not a batch of this collection, or was damaged"
             raise InvalidParameter("batch", "<bytes>", why, "Send the file as it was written.") from None
 
 

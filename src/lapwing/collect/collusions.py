@@ -110,7 +110,7 @@ class _Coalitions:
 
     def _surrounded(self) -> str:
         held = together_words(self._collection, self._local)
-        return f"if they surround a report with false ones and read what is published: {held}"
+        return f"if they put a report among false ones only and read what is published: {held}"
 
     def _asked(self, first: str) -> str:
         """Against the thresholder and who sends reports of their own; issuer and ingestor can add any number."""
@@ -119,10 +119,10 @@ class _Coalitions:
             return f"{held}; {self._surrounded()}" if first == "ingestor" else held
         if first == DEVICES:
             return held
-        free = f"the {first} can add reports, so it can try out as many as it likes"
+        free = f"the {first} can add reports, so it can try out as many reports as it likes"
         if self._source == "report":
             return f"{self._local}; {free}"
-        return f"none for answers they ask about: they learn how many gave them, and {free}"
+        return f"none for answers that they try out: they learn how many gave them, and {free}"
 
     def _opened(self, first: str) -> str:
         """Against the aggregator and who sends reports of their own, or decides which go on."""

@@ -55,10 +55,10 @@ class Crowd:
 
     def __post_init__(self) -> None:
         if self.prefix is not None and self.source != "answer":
-            why = "is of an answer only"
+            why = "is only for crowds of answers"
             raise InvalidParameter("prefix", self.prefix, why, "Write from: answer, or delete it.")
         if self.threshold <= self.most_dummies:
-            why = f"is not above {self.most_dummies}: dummies alone could fill a crowd"
+            why = f"must be above {self.most_dummies}: dummies alone could fill a crowd"
             raise InvalidParameter("threshold", self.threshold, why, f"Write {self.most_dummies + 1} or more.")
         mechanism = _mechanism(self.threshold, self.mean_drop, self.sigma, self.delta, self.unit)
         object.__setattr__(self, "mechanism", mechanism)

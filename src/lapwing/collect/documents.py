@@ -56,7 +56,7 @@ def _parsed_json(text: str) -> dict[str, Any]:
         return document
 
     def refused(number: str) -> Any:
-        raise _refused(f"holds {number}, which is no number", "Write a number.")
+        raise _refused(f"holds {number}, which is not a number", "Write a number.")
 
     try:
         document = json.loads(text, object_pairs_hook=unique, parse_float=str, parse_constant=refused)

@@ -33,9 +33,9 @@ HERE = "127.0.0.1"
 FOR_DEVICES = ("issuer", "ingestor")
 """What devices speak to; the others speak to each other."""
 CONSENT = (
-    "Your answer is randomised on this device before it is sent: what is sent is often not your answer, and nobody can "
-    "tell. Together the answers of many people still show how many gave each answer. You can leave at any time. What "
-    "was sent before cannot be taken back, because nobody knows that it came from you.\n"
+    "Your answer is randomised on this device before it is sent. What is sent is often not your answer, and nobody can "
+    "tell whether it is. Together the answers of many people still show about how many gave each answer. You can leave "
+    "at any time. What was sent before cannot be taken back, because nobody knows that it came from you.\n"
 )
 _NAMES = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
 _UNKNOWN = re.compile(r"(?P<where>.*?)(?P<key>[^.\s]+): is not known\. Known are: (?P<known>.+)")
@@ -143,7 +143,7 @@ def _positive(epsilon: str) -> Fraction:
     try:
         number = Fraction(epsilon)
     except (ValueError, ZeroDivisionError):
-        raise InvalidParameter("epsilon", epsilon, "is no number", "Write 1, 0.5 or 1/2, for example.") from None
+        raise InvalidParameter("epsilon", epsilon, "is not a number", "Write 1, 0.5 or 1/2, for example.") from None
     if number <= 0:
         raise InvalidParameter("epsilon", epsilon, "must be greater than 0", "Write 1, for example.")
     return number

@@ -19,7 +19,7 @@ class Fields:
         value = self.document.get(name)
         if isinstance(value, Mapping):
             return value
-        self.problems.append(f"{name}: is missing, or is no map of keys and values")
+        self.problems.append(f"{name}: must be there, as a map of keys and values")
         return {}
 
     def surplus(self, name: str, value: Mapping[str, Any], known: frozenset[str] | set[str]) -> None:

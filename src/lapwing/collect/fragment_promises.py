@@ -132,8 +132,9 @@ def central_words(collection: Collection) -> str:
         f"{hidden_among(collection):,} of a {'batch' if crowd.source == 'report' else 'crowd that are passed on'}"
     )
     return (
-        f"{_written(once)} for one answer if all {everybody} are honest (ε = {half} if half are), "
-        f"against none: ε = {written_up(removal(collection).epsilon)}; {_written(ever)} for all {answers:,}"
+        f"{_written(once)} for one answer against another if all {everybody} are honest (ε = {half} if half are); "
+        f"against no answer: ε = {written_up(removal(collection).epsilon)}; "
+        f"{_written(ever)} for all {answers:,} answers"
     )
 
 
@@ -163,12 +164,12 @@ def shuffler_rows(collection: Collection, local: str, nothing: str) -> list[tupl
     rows = [(name, sees, alone)]
     for colluders in sorted({1, number - 1} - {0}) if number > 1 else ():
         some = name if colluders == 1 else f"{colluders} of {number} shufflers"
-        passed = "the fragments that pass there, unmixed; with the ingestor also whose they are"
+        passed = "the fragments that pass there, unmixed; with the ingestor also who sent them"
         rows.append((f"{some} with aggregator", passed, _exposed(collection, colluders)))
     everybody = "shuffler" if number == 1 else "all shufflers"
     return [
         *rows,
-        (f"{everybody} with aggregator", "every fragment, unmixed; with the ingestor also whose it is", local),
+        (f"{everybody} with aggregator", "every fragment, unmixed; with the ingestor also who sent it", local),
     ]
 
 
@@ -189,6 +190,6 @@ def why_several(collection: Collection) -> str:
         return ""
     missed = 1 - exposures(collection, number - 1)[-1].probability
     return (
-        f"There are {number} shufflers, so that who corrupts {number - 1} of them still misses a fragment that tells "
-        f"of an answer with probability {float(missed):.2g}. "
+        f"There are {number} shufflers. An attacker who corrupts {number - 1} of them still misses a fragment that "
+        f"tells of an answer with probability {float(missed):.2g}. "
     )

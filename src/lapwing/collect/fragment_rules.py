@@ -38,7 +38,7 @@ def misfits(document: Mapping[str, Any], hops: Sequence[str]) -> list[str]:
         why = "donations of a day leave together, and fragments at times of their own"
         problems.append(f"fragments: {why}; write accounting: lifetime")
     if by == "attribute" and source != "position":
-        why = "a bit hides among the bits at its own position, so these must be enough"
+        why = "a bit hides among the bits at its own position, so there must be enough of them"
         problems.append(f"crowd.from: {why}; write from: position")
     if more != MORE_SHUFFLERS[: len(more)]:
         problems.append("servers: several shufflers are called shuffler, shuffler2, shuffler3, without a gap")

@@ -62,7 +62,9 @@ def received_by(collection: Collection, party: str, data: bytes) -> Handover:
         segment = SealedSegment.from_bytes(collection.digest, data[:-TAIL_BYTES])
         handover = Handover(segment, int.from_bytes(data[-TAIL_BYTES:-ID_BYTES], "little"))
     if segment.reports.shape[1] != row_bytes(collection, party):
-        raise InvalidParameter("segment", "<bytes>", f"has rows that are not for the {party}", "Send what is.")
+        raise InvalidParameter(
+            "segment", "<bytes>", f"has rows that are not for the {party}", "Send it the rows made for it."
+        )
     return handover
 
 

@@ -104,7 +104,7 @@ def hand_over(collection: Collection, party: str, body: bytes, name: str, key: K
     """Send rows to the next party on the route, and see that it has stored them under the same hash."""
     reply = deliver(collection, party, "/segments", body, key)
     if json.loads(reply.body or b"{}").get("segment") != name:
-        raise Unreachable(party, "has stored something else than was sent")
+        raise Unreachable(party, "has stored other bytes than were sent")
 
 
 async def received(request: Request, collection: Collection, senders: Sequence[str], most: int) -> bytes | Answer:

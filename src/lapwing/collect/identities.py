@@ -6,7 +6,8 @@ the rest.
 
     run   n keys, ascending (8 bytes each) ‖ their n numbers lo
 
-A run is written once and never changed. Who commits the names of runs decides which of them count (`intake.py`).
+A run is written once and never changed. The party that commits the names of runs decides which of them count
+(`intake.py`).
 """
 
 from __future__ import annotations

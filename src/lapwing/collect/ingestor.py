@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 1000
 """Envelopes in one request, if they are small."""
 LARGEST_BODY = 1 << 22
-"""Bytes of envelopes in one request: a part of what may wait for the disk, so that who keeps to it finds room."""
+"""Bytes of envelopes in one request: a part of what may wait for the disk, so devices that keep to it find room."""
 STORED, WRONG_LENGTH, WRONG_EPOCH, WRONG_TOKEN, WRONG_ROUTE, CLOSED = (
     "stored",
     "wrong length",

@@ -82,7 +82,7 @@ class Issuer:
                 "Where people sign in, a school is the issuer: start `lapwing serve --collections FOLDER`. "
                 "In Python pass admit=…, a function from a request to a name."
             )
-            raise InvalidParameter("admit", None, "is missing: this collection asks who somebody is", hint)
+            raise InvalidParameter("admit", None, "is missing: this collection asks people to sign in", hint)
         self._admit = admit or (self._by_code if collection.admission == "codes" else lambda _: EVERYBODY)
 
     def app(self) -> Application:
@@ -131,7 +131,7 @@ class Issuer:
             ):
                 return Answer.error(429, f"All {what} of this epoch were issued to you.")
         except InvalidParameter:
-            return Answer.error(400, "These are no blinded elements.")
+            return Answer.error(400, "The body does not hold blinded elements.")
         except LedgerUnavailable:
             return Answer.busy()
         return Answer(200, answer, b"application/octet-stream")

@@ -36,7 +36,7 @@ def check_keys(collection: Collection, folder: Path, party: str, day: date) -> N
     """Refuse keys that are not those of the signed file, and a folder without those that are still needed."""
     server = collection.servers.get(party)
     if server is not None and server.key is not None:
-        _check(folder / party / "signing.key", server.key, "signs what it passes on", needed=True)
+        _check(folder / party / "signing.key", server.key, "signs what this party passes on", needed=True)
     names = {name for name, (owner, _) in _owners(collection).items() if owner == party}
     names |= {"token"} if party == "ingestor" else set()
     names -= set() if collection.tokens else {"token"}
@@ -64,7 +64,7 @@ def _check(path: Path, public: bytes, use: str, *, needed: bool) -> None:
     if not path.exists() or not any(path.read_bytes()):  # destroyed, or half destroyed
         if needed:
             why = f"is missing; it {use}"
-            hint = f"{source}. A key that was destroyed does not come back: then begin a new collection."
+            hint = f"{source}. If the key was destroyed, begin a new collection."
             raise InvalidParameter("key", name, why, hint)
     elif Key.read(path).public != public:
         why = f"is not the key that collection.yaml names; it {use}"

@@ -96,7 +96,7 @@ class Key:
         except (ValueError, KeyError, TypeError):
             kind, secret = None, b""
         if kind not in get_args(Kind) or len(secret) != SECRET_BYTES:
-            raise InvalidParameter("key", path.name, "is no key file", "Use the file that `lapwing collect` wrote.")
+            raise InvalidParameter("key", path.name, "is not a key file", "Use the file that `lapwing collect` wrote.")
         return cls(kind, secret)
 
 

@@ -61,7 +61,9 @@ def blind_evaluate(secret: bytes, blinded: Sequence[bytes], entropy: Entropy = S
     """The evaluated elements, and one proof for all of them."""
     for element in blinded:
         if not is_element(element):
-            raise InvalidParameter("blinded", "<bytes>", "is no element of the group", "Send what `blind` returned.")
+            raise InvalidParameter(
+                "blinded", "<bytes>", "is not an element of the group", "Send what `blind` returned."
+            )
     evaluated = [times(secret, element) for element in blinded]
     return evaluated, _proof(secret, public_key(secret), blinded, evaluated, random_scalar(entropy))
 
@@ -110,7 +112,7 @@ def _composites(key: bytes, blinded: Sequence[bytes], evaluated: Sequence[bytes]
 def _weights(key: bytes, blinded: Sequence[bytes], evaluated: Sequence[bytes]) -> list[bytes]:
     """A scalar for each place that depends on everything in both lists."""
     if not blinded:
-        raise InvalidParameter("blinded", [], "are no elements at all", "Pass one element or more.")
+        raise InvalidParameter("blinded", [], "must be one element or more", "Pass what `blind` returned.")
     seed = hashlib.sha512(_sized(key) + _sized(b"Seed-" + CONTEXT)).digest()
     return [
         _hash_to_scalar(_sized(seed) + place.to_bytes(2, "big") + _sized(before) + _sized(after) + b"Composite")

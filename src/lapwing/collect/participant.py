@@ -134,7 +134,7 @@ class Participant:
         if not collection.signed or collection.operator is None:
             raise InvalidParameter("collection", collection.name, "is not signed", "Run `lapwing collect open` first.")
         if code is not None and not re.fullmatch(r"[!-~]{1,200}", code):
-            raise InvalidParameter("code", "<text>", "is no code", "Copy it without spaces.")
+            raise InvalidParameter("code", "<text>", "is not a code", "Copy it without spaces.")
         if collection.crowd is not None and collection.crowd.source == "attribute":
             collection.crowd.name(b"", attribute=attribute)  # refuses what the collection does not list
         with self._file.transaction(write=False) as database:
@@ -143,7 +143,7 @@ class Participant:
         if before is not None:
             check_promise(collection, before)
             if not (self._folder / ACCOUNTS[collection.accounting]).exists():
-                why = "has lost its account of what was spent"
+                why = "has lost its record of what was spent"
                 raise InvalidParameter("folder", str(self._folder), why, "Do not take part again with this device.")
         device = self._opened_accounts(collection)  # refuses a version that promises less protection than the last
         changed = before is not None and before["document"] is not None and digest_of(before) != collection.digest

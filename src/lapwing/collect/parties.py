@@ -31,7 +31,7 @@ def listener_of(collection: Collection, party: str, host: str | None = None, por
     """A socket where the collection says that this party is reached; another host or port stands behind a proxy."""
     if party not in PARTIES or party not in collection.servers:
         known = ", ".join(collection.servers)
-        raise InvalidParameter("party", party, "is no party of this collection", f"Write one of: {known}.")
+        raise InvalidParameter("party", party, "is not a party of this collection", f"Write one of: {known}.")
     address = collection.servers[party].address
     parts = urlsplit(address)
     place = (host or parts.hostname or "127.0.0.1", port or parts.port or 443)
@@ -50,13 +50,13 @@ def _unusable(address: str, party: str, place: tuple[str, int], error: OSError) 
     if error.errno == errno.EADDRINUSE:
         why = "is in use already, by this collection, another one, or another program"
         hint = (
-            f"End that one. Or move this collection: write another address for {party} under servers in draft.yaml, "
-            "write its next version, and run `lapwing collect open`. A new collection gets other ports with "
-            f"`lapwing collect new … --port {FIRST_PORT + 100}`. {behind}"
+            f"End that program. Or move this collection: write another address for {party} under servers in "
+            "draft.yaml, write its next version, and run `lapwing collect open`. A new collection gets other ports "
+            f"with `lapwing collect new … --port {FIRST_PORT + 100}`. {behind}"
         )
         return InvalidParameter("port", place[1], why, hint)
     if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
-        why = "is no address of this machine"
+        why = "is not an address of this machine"
         hint = f"Start the {party} on that machine, or listen on an address of this one: --host 127.0.0.1. {behind}"
         return InvalidParameter("host", place[0], why, hint)
     why = f"cannot be used: {error.strerror}"

@@ -52,7 +52,7 @@ class CollectionQuote:
         if fragments is None:
             return ""
         cost, number = written_up(fragments.message.privacy_loss().epsilon), len(self.collection.shufflers)
-        way = "one shuffler" if number == 1 else f"one of {number} shufflers that coins choose"
+        way = "one shuffler" if number == 1 else f"one of {number} shufflers, chosen at random"
         return (
             f"A report is sent in {fragments.count} fragments, each at its own time through {way}. One fragment "
             f"costs ε = {cost} at most. An attacker who can link all of them learns the whole report. "
@@ -78,8 +78,8 @@ class CollectionQuote:
         )
         left = together_words(self.collection, local_words(self.collection))
         wider += (
-            " All guarantees behind shufflers assume that these follow the protocol. What is left against one that "
-            f"drops reports of others, or adds its own, and reads what is published: {left}."
+            " All guarantees behind shufflers assume that they follow the protocol. Against a shuffler that drops "
+            f"reports of others, or adds its own, and reads what is published, this protection remains: {left}."
         )
         if crowd.source != "answer":
             return wider
@@ -159,7 +159,7 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         published = central_words(collection)
         colluder = f"all of {', '.join((*(collection.shufflers or collection.route[1:-1]), 'aggregator'))}"
     together = f"with {colluder}: {together_words(collection, local)}"
-    alone = f"if it surrounds a report with false ones and reads what is published, or {together}"
+    alone = f"if it puts a report among false ones only and reads what is published, or {together}"
     rows = [
         Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
         Promise(
@@ -184,9 +184,8 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         rows.append(Promise("issuer", _admitted(collection), _unlinkable(collection)))
     moves = "each false report moves estimates a little"
     if isinstance(collection.protocol, StringProtocol):
-        moves = (
-            f"each adds one to a count; {collection.protocol.threshold:,} or more make a string appear that they know"
-        )
+        enough = f"{collection.protocol.threshold:,} or more"
+        moves = f"each adds one to a count; {enough} can make a string that they know appear"
     rows.append(Promise("people who lie", _liars(collection), moves))
     return tuple(rows)
 
@@ -201,7 +200,7 @@ def local_words(collection: Collection) -> str:
     if isinstance(collection.protocol, StringProtocol):
         return string_collusion(collection.protocol)
     epsilon, lifetime = written_up(collection.report_loss.epsilon), written_up(_lifetime(collection).epsilon)
-    return f"local ε = {epsilon} for one report, {lifetime} for all of a device"
+    return f"local ε = {epsilon} for one report, {lifetime} for all reports of a device"
 
 
 def _published(collection: Collection) -> str:

@@ -86,7 +86,7 @@ def read(source: str | bytes | os.PathLike[str]) -> Collection:
         try:
             source = Path(source).read_bytes()
         except OSError as error:
-            why = f"cannot be read: {error.strerror or 'it is no file'}"
+            why = f"cannot be read: {error.strerror or 'it is not a file'}"
             raise InvalidParameter("collection", str(source), why, "Name the YAML file of a collection.") from None
     return checked(documents.parsed(source))
 

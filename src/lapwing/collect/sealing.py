@@ -4,10 +4,10 @@
     report     inner id (16) ‖ the bytes of one report of `crowd` ("LWR1" …)
 
 All envelopes of a collection have the same length. The id is random and serves the ingestor alone: it removes
-duplicates and goes no further. The inner id is random, too, and independent of it: who opens reports removes duplicates
-by it, and cannot tell from it which envelope a report came in. The tag belongs to the token (`tokens.py`); it is zero
-where a collection has none. Hash of the collection and epoch are inputs of the encryption (`info`), so nothing opens
-under other promises.
+duplicates and goes no further. The inner id is random, too, and independent of it: whoever opens reports removes
+duplicates by it, and cannot tell from it which envelope a report came in. The tag belongs to the token (`tokens.py`);
+it is zero where a collection has none. Hash of the collection and epoch are inputs of the encryption (`info`), so
+nothing opens under other promises.
 
 With shufflers on the way a report is wrapped once more for each of them (‖ joins bytes, all lengths are fixed):
 
@@ -135,7 +135,7 @@ def seal(
     """
     keys = collection.numbered(epoch)
     if keys is None:
-        raise InvalidParameter("epoch", epoch, "is no epoch of this collection", "Use one that its file names.")
+        raise InvalidParameter("epoch", epoch, "is not an epoch of this collection", "Use one that its file names.")
     if len(report) != report_bytes(collection.message):
         raise InvalidParameter("report", "<bytes>", "has the wrong length", "Seal the bytes of one report.")
     sealed = _layer(collection, keys, "aggregator", random_id(entropy) + report)

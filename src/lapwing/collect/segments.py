@@ -205,7 +205,7 @@ class SealedSegment:
         epoch, size, n = (int.from_bytes(part, "little") for part in (sizes[:4], sizes[4:8], sizes[8:]))
         whole = len(head) == SEALED_HEAD and size > 0 and size * n == len(body) and head[:36] == SEALED_MAGIC + digest
         if not whole or hashlib.sha256(sizes + body).digest() != head[52:]:
-            why = "is no sealed segment of this collection, or was damaged"
+            why = "is not a sealed segment of this collection, or was damaged"
             raise InvalidParameter("segment", "<bytes>", why, "Send the file as it was written.")
         return cls(digest, epoch, np.frombuffer(body, dtype=np.uint8).reshape(n, size))
 

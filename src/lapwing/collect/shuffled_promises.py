@@ -64,8 +64,8 @@ def central_words(collection: Collection) -> str:
     once, ever = _written(loss), _written(_often(collection, loss, reports))
     if crowd.source == "answer":
         return (
-            f"{once} for one report if all of its crowd are honest; {ever} for all {reports:,} of a device if no two "
-            "are in one batch, otherwise none"
+            f"{once} for one report if all of its crowd are honest; {ever} for all {reports:,} reports of a device "
+            "if no two are in one batch, otherwise none"
         )
     half = written_up(central_loss(collection, honest_share=HALF).epsilon)
     people = (
@@ -74,7 +74,7 @@ def central_words(collection: Collection) -> str:
         else f"{crowd.threshold:,} of a crowd that are passed on"
     )
     honest = f"if all {people} are honest (ε = {half} if half are)"
-    return f"{once} for one report {honest}, {ever} for all {reports:,} of a device"
+    return f"{once} for one report {honest}, {ever} for all {reports:,} reports of a device"
 
 
 def _often(collection: Collection, loss: ApproxDP, reports: int) -> ApproxDP | PureDP:
@@ -137,16 +137,18 @@ def _two(collection: Collection, local: str, nothing: str) -> list[Promise]:
         "answer": words_about_sizes(collection),
     }[source]
     guesses = {
-        "report": f"{local}; it cannot try out reports without a token for each",
+        "report": f"{local}; it needs a token for each report that it tries out",
         "attribute": f"{nothing}; attributes are public",
-        "answer": "none for answers it asks about: it learns how many gave them. It cannot ask without tokens",
+        "answer": "none for answers that it tries out: it learns how many gave them. Each try takes a token",
     }[source]
     together = {
         "report": local,
         "attribute": "the attribute is revealed",
-        "answer": "none: they can find out how many gave any answer they can guess, and with the ingestor who",
+        "answer": "none: they can find out how many gave an answer that they guess, and, with the ingestor, who did",
     }[source]
-    opened = {"report": local, "attribute": local, "answer": "none: contents show which answer a crowd gave"}[source]
+    opened = {"report": local, "attribute": local, "answer": "none: the reports in a crowd show which answer it gave"}[
+        source
+    ]
     planted = Promise(
         "aggregator with devices of its own",
         "which of its own reports were passed on, and so how many others were",
@@ -156,10 +158,12 @@ def _two(collection: Collection, local: str, nothing: str) -> list[Promise]:
         *([planted] if source == "answer" else []),
         Promise("blinder", "sealed reports with crowds that it cannot read", nothing),
         Promise("thresholder", "how large crowds are, under names for one batch; no sender, time or order", sizes),
-        Promise("thresholder with devices of its own", "one token, one question about a batch", guesses),
+        Promise(
+            "thresholder with devices of its own", "for each token, the size of one crowd that it guesses", guesses
+        ),
         Promise("thresholder with aggregator", "randomised reports with their crowds, also small ones", opened),
         _first_and_last(collection, central, local),
-        Promise("blinder with thresholder", "which crowd is which, by trying out names", together),
+        Promise("blinder with thresholder", "the name of each crowd, by trying out names", together),
     ]
 
 
@@ -170,7 +174,7 @@ def _first_and_last(collection: Collection, central: str, local: str) -> Promise
     if isinstance(collection.crowd.dummies, DummyReports):
         holds = f"none about crowds; what a report says: {local}"
         return Promise(who, "which dummies were passed on, and so how many reports", holds)
-    return Promise(who, "as the aggregator alone", central if collection.crowd.source == "answer" else local)
+    return Promise(who, "no more than the aggregator alone", central if collection.crowd.source == "answer" else local)
 
 
 def words_about_sizes(collection: Collection) -> str:
@@ -178,12 +182,12 @@ def words_about_sizes(collection: Collection) -> str:
     assert collection.crowd is not None
     dummies, apart = collection.crowd.dummies, "as long as it cannot tell dummies from reports"
     if dummies is None:
-        return "none: how many gave the same answer is exact, and what is published may tell which answer it is"
+        return "none: it sees exactly how many gave the same answer, and what is published may tell which answer it is"
     loss = _written(dummies.privacy_loss())
     if isinstance(dummies, DummyCrowds):
         small = f"{loss} about which of the crowds of {dummies.largest:,} or fewer somebody is in, {apart}"
         return f"{small}; none about larger crowds, which it counts exactly; all of this for one report"
-    return f"{loss} about sizes for one report, {apart}"
+    return f"{loss} for one report, about sizes of crowds, {apart}"
 
 
 CONSENT = {

@@ -1,7 +1,7 @@
 """What every shuffler does: gather sealed reports, open one layer, forget who was beside whom, and pass on the rest.
 
     POST /segments   from the party before, signed → 201 with its name when it is on the disk
-    gather           open, leave out duplicates and what is no report; what is too few for a batch waits for more
+    gather           open, leave out duplicates and rows that are not reports; too few for a batch wait for more
     mix              `_mixed`: what this shuffler is for
     commit           the finished output bytes are durable; one transaction: they exist, the inputs are used up
     delete           the inputs

@@ -146,7 +146,7 @@ def send_answers(
 ) -> Outcome:
     """One virtual device for each answer; `code` admits them, `progress` hears how many have sent."""
     if code is not None and not re.fullmatch(r"[!-~]{1,200}", code):
-        raise InvalidParameter("code", "<text>", "is no code", "Copy it without spaces.")
+        raise InvalidParameter("code", "<text>", "is not a code", "Copy it without spaces.")
     epoch = collection.epoch(today())
     if epoch is None:
         raise InvalidParameter("collection", collection.name, "has no epoch today", "Open it for today.")
@@ -216,7 +216,7 @@ def _envelope(
     body = epoch.to_bytes(EPOCH_BYTES, "little") + request.to_bytes()
     status, answer = network.post(collection.servers["issuer"].address, "/tokens", body, network.admitted)
     if status != 200:
-        why, hint = _REFUSED.get(status, ("gives no tokens now", "See how its issuer is: lapwing collect status."))
+        why, hint = _REFUSED.get(status, ("gives no tokens now", "Look at its issuer: lapwing collect status."))
         raise InvalidParameter("collection", collection.name, why, hint)
     [token] = request.tokens(key, answer)
     return tokens.tagged(token, collection, sealed)

@@ -89,7 +89,7 @@ class StringCounts:
             if not whole or not all(map(protocol.is_text, strings)) or not all(strings.values()):
                 raise ValueError
         except (ValueError, TypeError, AttributeError):
-            why = "are no open strings of this protocol"
+            why = "are not open strings of this protocol"
             raise InvalidParameter("data", "<bytes>", why, "Pass the bytes as they were sent.") from None
         return cls(protocol, strings)
 
@@ -106,7 +106,9 @@ def _opened_in(protocol: StringProtocol, digest: bytes, part: bytes) -> StringCo
     import numpy as np
 
     if part[:4] != _PART or (len(part) - _PART_HEAD) % protocol.message_bytes:
-        raise InvalidParameter("part", "<bytes>", "is no file of messages", "Leave the files of an aggregator alone.")
+        raise InvalidParameter(
+            "part", "<bytes>", "is not a file of messages", "Do not change the files of an aggregator."
+        )
     epoch = int.from_bytes(part[4:_PART_HEAD], "little")
     rows = np.frombuffer(part, dtype=np.uint8, offset=_PART_HEAD).reshape(-1, protocol.message_bytes)
     sizes = Counter[bytes]()
@@ -128,6 +130,9 @@ class StringEstimates(Estimates):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ends about the people who took part, each string by itself."""
         return self.lows, self.highs
+
+    def _shown_intervals(self) -> tuple[str, ...]:
+        return ("these intervals hold for the people who took part, each string by itself",)
 
 
 def estimated_strings(counts: StringCounts, crowd: Crowd, taken: int) -> StringEstimates:
@@ -184,8 +189,8 @@ def words_about_missing(protocol: StringProtocol, crowd: Crowd, removed: int) ->
     smallest, dropped = crowd.mechanism.accuracy(), crowd.mean_drop
     return (
         f"Shufflers removed {removed:,} reports: those without a string, and strings of fewer than about "
-        f"{smallest:,.0f} people. Of every string that is shown they removed about {dropped:,} in each of their "
-        f"batches, which are added again here. Close to the threshold ({crowd.threshold:,}) that is too many; the "
-        f"interval says so. A false device can add one to a count, and {protocol.threshold:,} or more can make a "
-        "string appear."
+        f"{smallest:,.0f} people. Of every string that is shown they removed about {dropped:,} reports in each of "
+        f"their batches. The counts here add these again. Close to the threshold ({crowd.threshold:,}) this adds too "
+        f"many; the interval allows for it. A false device can add one to a count, and {protocol.threshold:,} or more "
+        "can make a string appear."
     )

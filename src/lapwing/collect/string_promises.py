@@ -18,21 +18,23 @@ from lapwing.collect.string_protocol import StringProtocol
 CONSENT = (
     "Your text is encrypted on this device so that it opens only together with the same text from {threshold} or more "
     "people. Two servers mix it with the reports of many others and drop it if too few people sent the same text: then "
-    "nobody reads it. If many people sent the same text, everybody can read that text and about how many they were. Do "
-    "not send anything that tells who you are. {guesses} You can leave at any time. What was sent before cannot be "
-    "taken back, because nobody knows that it came from you.\n"
+    "nobody reads it. If many people sent the same text, everybody can read that text and about how many people "
+    "sent it. Do not send anything that tells who you are. {guesses} You can leave at any time. What was sent before "
+    "cannot be taken back, because nobody knows that it came from you.\n"
 )
 GUESSES = {
     "none": (
         "The people who run the server that takes your report could find out whether you sent a text that they can "
-        "guess, by mixing your report with false ones only. So could the people who run the other servers, if they "
-        "worked together. Somebody with many false devices could find out how many others sent a text."
+        "guess: they would mix your report with false reports only. The people who run the other servers could find "
+        "it out, too, if they worked together. Somebody with many false devices could find out how many others sent a "
+        "text."
     ),
     "issuer": (
         "The people who run the server that takes your report could find out whether you sent a text that they can "
-        "guess, by mixing your report with false ones only. So could the people who run the other servers, if they "
-        "worked together. For every text that they guess, they must ask the server that admits you, unless it works "
-        "with them. Somebody with many false devices could find out how many others sent a text."
+        "guess: they would mix your report with false reports only. The people who run the other servers could find "
+        "it out, too, if they worked together. For every text that they guess, they must ask the server that "
+        "admits you, unless it works with them. Somebody with many false devices could find out how many others sent "
+        "a text."
     ),
 }
 
@@ -59,8 +61,8 @@ def string_promises(collection: Collection, nothing: str) -> list[Promise]:
         ),
         Promise(
             "thresholder with devices of its own",
-            "one token, one question: how many sent a string that it can guess",
-            f"none for strings that it asks about{_asking(protocol)}",
+            "for each token, how many sent one string that it can guess",
+            f"none for strings that it tries out{_asking(protocol)}",
         ),
         Promise(
             "aggregator",
@@ -70,9 +72,9 @@ def string_promises(collection: Collection, nothing: str) -> list[Promise]:
         Promise(
             "aggregator with devices of its own",
             "which of its own messages were passed on, and so how many others were",
-            "none about strings that it sends itself; the others as the aggregator alone",
+            "none for strings that it sends itself; for others that of the aggregator alone",
         ),
-        Promise("blinder with aggregator", "as the aggregator alone", central),
+        Promise("blinder with aggregator", "no more than the aggregator alone", central),
         Promise("thresholder with aggregator", "all messages, by string", open_to_all),
         Promise(
             "blinder with thresholder",
@@ -82,7 +84,7 @@ def string_promises(collection: Collection, nothing: str) -> list[Promise]:
     ]
     if protocol.oblivious:
         rows += [
-            Promise("issuer with aggregator", "as the aggregator alone: its strings are open", central),
+            Promise("issuer with aggregator", "no more than the aggregator alone: its strings are open", central),
             Promise(
                 "issuer with thresholder and aggregator, or with both shufflers",
                 "how many sent a string, by trying it out",
@@ -97,18 +99,18 @@ def _about_sizes(collection: Collection) -> str:
     assert collection.crowd is not None
     if collection.crowd.dummies is not None:
         return words_about_sizes(collection)
-    return "none about numbers, which show which crowd sent a string that is published; other strings stay hidden"
+    return "none for sizes of crowds. They show which crowd sent a published string; other strings stay hidden"
 
 
 def string_collusion(protocol: StringProtocol) -> str:
     """What holds against all servers on the way at once, who know which report is whose."""
     closed = f"strings of fewer than {protocol.threshold:,} devices stay closed {_unless(protocol)}"
-    return f"{closed}, and nothing else holds"
+    return f"{closed}; nothing else is protected"
 
 
 def _unless(protocol: StringProtocol) -> str:
     if protocol.oblivious:
-        return "unless somebody guesses them, which takes a question to the issuer for each guess"
+        return "unless somebody guesses them; each guess takes a question to the issuer"
     return "unless somebody guesses them"
 
 

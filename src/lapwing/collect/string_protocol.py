@@ -158,7 +158,7 @@ def string_problems(protocol: StringProtocol, document: Mapping[str, Any]) -> li
     if document.get("admission") == "sign-in":
         problems.append("admission: browsers cannot send strings, and nobody else can sign in; write codes or open")
     if protocol.oblivious and document.get("admission") == "nobody-asked":
-        why = "there is no issuer who could answer, and count how often somebody asks"
+        why = "there is no issuer to answer guesses and to count them"
         problems.append(f"protocol.randomness: {why}; write admission: codes, or randomness: none")
     return problems
 

@@ -9,7 +9,7 @@
 Privacy: what the issuer saw is uniformly random whatever the ids are, so ids that arrive with reports fit every device
 that asked equally well. A key of its own for one device would mark it: devices check the proof against the key in the
 signed file. The tag covers the sealed report, so nobody on the way can put another report under a token.
-Who redeems tokens needs the issuer's secret key; it can make tokens, and so can poison, but it cannot link.
+The party that redeems tokens needs the issuer's secret key: it can make tokens, and so poison, but it cannot link.
 Proof: tokens.md
 """
 

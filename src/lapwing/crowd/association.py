@@ -1,10 +1,11 @@
 """How two answers of the same people go together, from two RAPPOR reports each (Fanti, Pihur and Erlingsson 2016).
 
 If somebody's answer is a, a report is likelier than by noise alone by a product over the bits that a sets in the
-cohort: q*/p* for a bit that is one, and (1−q*)/(1−p*) for a bit that is zero. For an answer that is no candidate hashes
-are uniform, so the mean over all bits, to the power of the hashes, takes its place. With L and M these likelihoods of
-the two reports, the joint shares P maximise Σ log Σ_ab P_ab·L_ia·M_ib, a concave function: expectation-maximisation
-climbs to its top from anywhere inside, and squared steps (Varadhan and Roland 2008) shorten the way.
+cohort: q*/p* for a bit that is one, and (1−q*)/(1−p*) for a bit that is zero. For an answer that is not a candidate
+hashes are uniform, so the mean over all bits, to the power of the hashes, takes its place. With L and M these
+likelihoods of the two reports, the joint shares P maximise Σ log Σ_ab P_ab·L_ia·M_ib, a concave function:
+expectation-maximisation climbs to its top from anywhere inside, and squared steps (Varadhan and Roland 2008) shorten
+the way.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Independence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Association:
-    """The joint shares of two answers. The last row and column stand for any answer that is no candidate.
+    """The joint shares of two answers. The last row and column stand for any answer that is not a candidate.
 
     Accuracy: shares of maximum likelihood, within 0 … 1, so those near 0 are too large on average. Standard errors, for
     people drawn at random, are from the observed information (with very many pairs, from what it would be if the
@@ -132,7 +133,7 @@ def associate(
     import numpy as np
 
     if len(first) != len(second) or not len(first):
-        why = f"are {len(second):,}, the others {len(first):,}"
+        why = f"are {len(second):,}, but there are {len(first):,} first reports"
         raise InvalidParameter("second", "<reports>", why, "Pass two reports of each person, in the same order.")
     one_list = different_items(candidate_list(first_candidates), first_candidates=first_candidates)
     other_list = different_items(candidate_list(second_candidates), second_candidates=second_candidates)
@@ -140,7 +141,7 @@ def associate(
     checks.positive(tolerance=tolerance)
     if checks.true_or_false(complete=complete):
         if not one_list or not other_list:
-            why = "cannot be: there are no candidates"
+            why = "needs candidates for both answers"
             raise InvalidParameter("complete", complete, why, "Name every answer, or write complete=False.")
         left, right = left[:, :-1], right[:, :-1]
     left_shares, right_shares = _marginal(left, tolerance), _marginal(right, tolerance)

@@ -80,7 +80,7 @@ class DecodedEstimates(Estimates):
             [
                 Estimates.__str__(self),
                 f"significant ({self.correction}): {len(names):,} of {len(self):,}{': ' if names else ''}{some}",
-                f"not explained by the selected: {rest}; the model {fits} (p = {self.fit.p_value:.2g})",
+                f"people whose answer is not among the selected: {rest}; the model {fits} (p = {self.fit.p_value:.2g})",
             ]
         )
 
@@ -175,7 +175,7 @@ def decode(
     cells = whole = Cells.of(protocol, state, labels)
     if selection == "none":
         if len(labels) > cells.counted:
-            why = f"are {len(labels):,}, and {cells.counted:,} bits cannot tell so many apart"
+            why = f"are {len(labels):,}, which is too many to estimate from {cells.counted:,} bits"
             raise InvalidParameter("candidates", "<list>", why, "Write selection='lasso'.")
         cells, chosen, shares, spread = least_squares(cells, np.arange(len(labels)), keep_negative=True)
         fit = used = cells.fit(chosen, shares)

@@ -22,7 +22,7 @@ def domain_of(domain: object, *, largest: int = 1 << 31) -> tuple[Sequence[Any],
             raise InvalidParameter("domain", domain, why, "Use a sketch: CountMeanSketch takes any number of answers.")
         return range(int(domain)), None
     if isinstance(domain, (set, frozenset)):
-        why = "has no order, and reports tell answers by their places"
+        why = "is a set, which has no fixed order, but reports hold the place of an answer in the list"
         raise InvalidParameter("domain", "<set>", why, "Write domain=sorted(…).")
     if isinstance(domain, (str, bytes)) or not hasattr(domain, "__iter__"):
         raise InvalidParameter("domain", domain, "must be a list of answers or a number", "Write domain=['a', 'b'].")

@@ -1,8 +1,8 @@
-"""What reports say about a population: unbiased counts, two standard errors, and how much a liar can move them.
+"""What reports say: unbiased counts, two standard errors, and how much a liar can move them.
 
-There are two questions, and each has its own error. About *the people who answered*, only the coins are random
-(`population_…`). About *the larger group that they were drawn from at random*, the sampling adds to the error
-(`sample_…`).
+There are two questions, and each has its own error. About *these respondents* (the people who answered), only the coins
+are random: `population_…`, because they are taken as the whole population. About *a larger population* from which they
+were drawn at random, the sampling adds to the error: `sample_…`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Estimates:
         labels: The answers.
         n: How many people reported.
         counts: The estimated number of people for each answer.
-        population_standard_error: Of each count, about the people who answered: only the coins are random.
-        sample_standard_error: Of each count, about the larger group that these people were drawn from at random.
+        population_standard_error: Of each count, about these respondents: only the coins are random.
+        sample_standard_error: Of each count, about a larger population from which they were drawn at random.
         confidence: Probability that an interval contains the true number.
         remark: Whether the counts are unbiased, in words.
 
@@ -79,7 +79,7 @@ class Estimates:
             return float(self.counts[list(self.labels).index(label)])
         except ValueError:
             some = ", ".join(map(repr, self.labels[:5])) + (", …" if len(self) > 5 else "")
-            raise InvalidParameter("answer", label, "is none of these answers", f"Write one of: {some}.") from None
+            raise InvalidParameter("answer", label, "is not one of these answers", f"Write one of: {some}.") from None
 
     def interval(
         self, about: Question = "sample", *, simultaneous: bool = False
@@ -87,8 +87,8 @@ class Estimates:
         """Ends of normal intervals for the counts.
 
         Args:
-            about: "sample" for the larger group from which these people are a sample. "population" for the people who
-                answered, taken as the whole population: these intervals are narrower.
+            about: "sample" if these respondents are a random sample of a larger population, and the intervals are about
+                that one. "population" for these respondents alone: these intervals are narrower.
             simultaneous: Whether the confidence is for all answers together (Bonferroni) instead of each by itself.
 
         Returns:
@@ -173,21 +173,22 @@ class Estimates:
     def __str__(self) -> str:
         shown = self.top(SHOWN) if len(self) > SHOWN else self
         names = aligned(["answer", *map(str, shown.labels)])
-        lines = [f"{names[0]} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval"]
+        lines = [f"{names[0]} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval, people"]
         for name, row in zip(names[1:], shown.rows(), strict=True):
-            ends = f"{row['low']:,.0f} … {row['high']:,.0f}"
+            ends = f"{row['low']:,.0f} to {row['high']:,.0f}"
             lines.append(f"{name} {row['count']:>12,.0f} {100 * row['share']:>6.2f} %   {ends}")
         if len(self) > SHOWN:
             lines.append(f"… and {len(self) - SHOWN:,} more")
         lines.append(
             f"{self.n:,} reports, {self.remark}; one fake report can add {self.gain_per_fake:,.1f} people to a count"
         )
-        return "\n".join(
-            [
-                *lines,
-                "these intervals are for the larger group from which these people are a sample",
-                'for the people who answered alone they are narrower: interval("population")',
-            ]
+        return "\n".join([*lines, *self._shown_intervals()])
+
+    def _shown_intervals(self) -> tuple[str, ...]:
+        """Whom the intervals are about that `interval()` gives if nobody says."""
+        return (
+            "these intervals hold for a larger population, of which these respondents are a random sample",
+            'for these respondents alone they are narrower: interval("population")',
         )
 
 

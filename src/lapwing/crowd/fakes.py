@@ -33,7 +33,7 @@ TRIES = 1 << 10
 
 
 def liars(protocol: Protocol, targets: Sequence[Any], n: int, entropy: Entropy = SYSTEM) -> Reports:
-    """n people who name a target instead of the truth and follow the protocol otherwise: no check can tell."""
+    """n people who name a target instead of the truth and follow the protocol otherwise: no check can find them."""
     named = _named(targets)
     return protocol.randomize(Answers(named, _drawn(named, n, entropy)), entropy)
 
@@ -92,7 +92,7 @@ def maximal_gain(
             return _hadamard_fakes(protocol, targets, list(map(drawn, protocol.layout[:-1])))
         case BinaryResponse():
             return _said(protocol, bool(targets[0]), n)
-    why = "is not a protocol whose worst reports are known here"
+    why = "is a protocol whose worst reports Lapwing does not know"
     raise InvalidParameter("protocol", type(protocol).__name__, why, "Use liars or random_reports.")
 
 

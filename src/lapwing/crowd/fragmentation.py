@@ -59,8 +59,10 @@ class Messages:
     def __post_init__(self) -> None:
         kinds = self.positions.dtype.kind, self.bits.dtype.kind
         if kinds not in (("i", "b"), ("u", "b")) or self.positions.ndim != 1 or self.positions.shape != self.bits.shape:
-            why = "must be a whole number and a truth value each"
-            raise InvalidParameter("messages", f"<{self.bits.size} messages>", why, "Drop what is no message.")
+            why = "must each be a whole number and a truth value"
+            raise InvalidParameter(
+                "messages", f"<{self.bits.size} messages>", why, "Drop everything that is not a message."
+            )
 
     def __len__(self) -> int:
         return len(self.bits)
@@ -101,7 +103,7 @@ class AttributeFragments(metaclass=Helpful):
         return self.protocol.privacy_loss()
 
     def local_removal(self) -> Removal:
-        """What all messages of a person cost, for an answer against none. A single message can cost as much."""
+        """What all messages of a person cost, compared with no answer. A single message can cost as much."""
         true, other = self._probabilities
         return Removal(ln_up(max(true / other, (1 - other) / (1 - true))), unit=self.protocol.unit)
 
@@ -320,11 +322,11 @@ class ReportFragments(metaclass=Helpful):
         import numpy as np
 
         if state.n % self.count:
-            why = f"are not {self.count} from everybody"
+            why = f"must be {self.count} from every person"
             raise InvalidParameter("state", f"<{state.n} reports>", why, "Absorb all batches of a person.")
         estimates: object = self.protocol.estimate(state, *candidates, **options)
         if not isinstance(estimates, Estimates):
-            why = "estimates no counts of answers"
+            why = "does not estimate counts of answers"
             hint = "Write protocol.estimate(state). It holds only for the people who answered."
             raise InvalidParameter("protocol", type(self.protocol).__name__, why, hint)
         coins = (estimates.population_standard_error / self.count) ** 2

@@ -182,7 +182,7 @@ class SequenceFragmentPuzzle(ClosedProtocol):
         most = checks.whole(most_strings=most_strings)
         share = checks.positive(false_fragments=false_fragments) / len(self._characters) ** self.fragment
         if not share < 1:
-            why = "is no less than all the fragments there are"
+            why = "must be less than the number of possible fragments"
             raise InvalidParameter("false_fragments", false_fragments, why, "Write false_fragments=2.")
         failure = float(1 - checks.probability(confidence=confidence))
         apart, threshold = self._standing_out(state), -NormalDist().inv_cdf(max(float(share), 1e-300))

@@ -39,7 +39,7 @@ class Support(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ExactEstimates(Estimates):
-    """Estimates whose interval about the sample holds for every number of reports."""
+    """Estimates whose interval about the larger population holds for any number of reports."""
 
     lows: NDArray[np.float64]
     highs: NDArray[np.float64]
@@ -47,7 +47,7 @@ class ExactEstimates(Estimates):
     def interval(
         self, about: Question = "sample", *, simultaneous: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Exact ends about the sample; normal ones about the people who answered, and for all answers at once."""
+        """Exact ends about the larger population; normal ones about these respondents, and for all answers at once."""
         if about == "sample" and not simultaneous:
             return self.lows, self.highs
         return Estimates.interval(self, about, simultaneous=simultaneous)
@@ -62,24 +62,26 @@ class ExactEstimates(Estimates):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactMean(MeanEstimate):
-    """A mean whose interval about the sample holds for every number of reports."""
+    """A mean whose interval about the larger population holds for any number of reports."""
 
     low: float
     high: float
 
     def interval(self, about: Question = "sample") -> tuple[float, float]:
-        """Exact ends about the sample; normal ones about the people who answered."""
+        """Exact ends about the larger population; normal ones about these respondents."""
         return (self.low, self.high) if about == "sample" else MeanEstimate.interval(self, about)
 
 
 def exact_estimate(protocol: ClosedProtocol, state: Counts) -> Estimates | MeanEstimate:
-    """What a protocol estimates, with an interval about the sample that holds also for few reports, if it has one.
+    """What a protocol estimates, with an interval that holds also for few reports, if one is known.
+
+    The interval is about the larger population from which people are drawn.
 
     Accuracy: the report of somebody drawn at random supports an answer with one and the same probability λ, so the
     number of such reports is binomial, and the interval of Clopper and Pearson (1934) for λ holds at least as often as
-    it says, whatever λ is. A normal interval would not: if next to nothing is turned round and nobody of 25 says yes,
-    it has hardly any width. A number of reports that is less than the coins alone would give, or more, is taken for
-    that: so something that can be true always stands between the ends.
+    it says, whatever λ is. A normal interval would not: if the coins turn next to nothing round and none of 25 people
+    says yes, it has hardly any width. Fewer reports than the coins alone give, or more, count as what the coins give:
+    so there is always a possible share between the ends.
     """
     import numpy as np
 

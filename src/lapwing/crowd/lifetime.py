@@ -171,7 +171,7 @@ class DeviceFile(FileStore):
     layout = frozenset(statements)
 
     def forget(self) -> None:
-        """Delete every report, and leave no free page behind. What was spent, and where was asked, stays."""
+        """Delete every report, and leave no free page behind. What was spent, and in which periods, stays."""
         import sqlite3
 
         with self.transaction() as database:
@@ -254,7 +254,7 @@ class Lifetime(metaclass=Helpful):
     def message(
         self, question: str, name: str, encoder: Callable[[bool], bytes], *, period: int | None = None
     ) -> bytes:
-        """The bytes to send in a period where they are no report of a local protocol.
+        """The bytes to send in a period if they are not a report of a local protocol.
 
         They cost the whole charge of the group. What such bytes tell is for the caller to prove.
 

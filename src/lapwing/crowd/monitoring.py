@@ -241,7 +241,7 @@ class Watcher:
             InvalidParameter: If all steps are over.
         """
         if self._step == self._protocol.steps:
-            raise InvalidParameter("step", self._step + 1, "comes after the last one", "Start a new Monitoring.")
+            raise InvalidParameter("step", self._step + 1, "is after the last step", "Start a new Monitoring.")
         now = _is_yes(status)
         if now is not self._status:
             if self._changed == self._which:

@@ -47,8 +47,8 @@ class MeanEstimate:
     Attributes:
         mean: The estimated mean, in the units of the bounds.
         n: How many people reported.
-        population_standard_error: Of the mean, about the people who answered: only the coins are random.
-        sample_standard_error: Of the mean, about the larger group that these people were drawn from at random.
+        population_standard_error: Of the mean, about these respondents: only the coins are random.
+        sample_standard_error: Of the mean, about a larger population from which they were drawn at random.
         confidence: Probability that an interval contains the true mean.
 
     >>> from lapwing.crowd import StochasticRounding
@@ -70,8 +70,8 @@ class MeanEstimate:
         """Ends of a normal interval for the mean.
 
         Args:
-            about: "sample" for the larger group from which these people are a sample. "population" for the people who
-                answered, taken as the whole population: this interval may be narrower.
+            about: "sample" if these respondents are a random sample of a larger population, and the interval is about
+                that one. "population" for these respondents alone: this interval may be narrower.
 
         Returns:
             The lower and the upper end.
@@ -130,8 +130,8 @@ class _Numeric(ClosedProtocol):
         """Randomise numbers: one report for each of them.
 
         Args:
-            values: The true numbers, one for each person: a list, an array or a column. What is no number counts as the
-                middle of the bounds.
+            values: The true numbers, one for each person: a list, an array or a column. Anything that is not a
+                number counts as the middle of the bounds.
         """
         if isinstance(values, Answers):
             levels = self._levels(list(values.labels))[values.places] if len(values) else self._levels([])
@@ -238,9 +238,9 @@ class StochasticRounding(_Numeric):
         """The mean of the numbers.
 
         Accuracy: each bit of somebody drawn at random is one with the same probability λ, so the sample variance is
-        λ(1−λ)/(n(1−2f)²). That of the coins alone is less by the variance of the numbers over n, which one bit each
-        does not tell: the population error is the same number, an upper bound. λ is taken between f and 1−f, where it
-        lies, so no error is zero.
+        λ(1−λ)/(n(1−2f)²). That of the coins alone is less by the variance of the numbers over n. One bit per
+        person does not show it, so the population error is the same number, an upper bound. λ is taken between f and
+        1−f, where it lies, so no error is zero.
 
         Returns:
             The mean, with its standard errors.

@@ -44,7 +44,7 @@ def gain(estimates: Estimates, fake_share: Number) -> NDArray[np.float64]:
     """By how much fake reports can raise each estimated share, at worst.
 
     A fake takes the place of somebody honest, so with the share β of fakes and a true share f the estimate rises by
-    β·(g − f), g being `gain_per_fake` (Cao, Jia and Gong 2021). The estimated shares stand in for f.
+    at most β·(g − f), g being `gain_per_fake` (Cao, Jia and Gong 2021). The estimated shares stand in for f.
 
     Args:
         estimates: The estimates of the collection.

@@ -39,8 +39,8 @@ class PrefixTree(ByEpsilon, ClosedProtocol):
     """Find frequent strings that nobody listed: everybody reports a prefix of a random length, and nothing else.
 
     Prefixes have `start` characters, then `step` more at every level, up to `length`. The analyst takes the `keep` most
-    frequent prefixes of a level, with every continuation over the `alphabet`, as candidates for the next one. What is
-    no text, or has other characters, is never found.
+    frequent prefixes of a level, with every continuation over the `alphabet`, as candidates for the next one. A
+    value that is not text, or has other characters, is never found.
 
     Privacy: a level is drawn without regard to the answer, and the prefix goes through one local protocol: its loss.
     Accuracy: see `estimate`.

@@ -54,7 +54,8 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
     own, so answers that collide in one cohort do not collide in another. The analyst decodes the reports with a list of
     candidates.
 
-    Privacy: two answers differ in 2·hashes bits at most, fewer if functions collide; the loss stated is the greatest.
+    Privacy: two answers differ in 2·hashes bits at most, fewer if functions collide; the stated loss is the largest
+    possible.
     Proof: rappor.md
 
     Args:

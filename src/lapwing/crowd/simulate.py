@@ -120,7 +120,7 @@ class Simulation:
 
         estimates = self.estimate(*candidates, **options)
         if not isinstance(estimates, Estimates):
-            why = "estimates no counts of answers"
+            why = "does not estimate counts of answers"
             raise InvalidParameter("protocol", type(self.protocol).__name__, why, "Compare with estimate() yourself.")
         truth = np.array([self.truth.get(label, 0) for label in estimates.labels], dtype=np.float64)
         return Errors(estimates, truth)

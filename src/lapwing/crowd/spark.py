@@ -6,8 +6,8 @@
     collect   one slice per place comes back to the driver
 
 A task holds one table and one batch, whatever the number of reports. What failed tasks had counted is not used, so
-every report counts once. Reports are private before they are sent, so nothing here is secret. Only who may *write* the
-files matters (see `Estimates.gain_per_fake`). The workers need Lapwing and pyarrow.
+every report counts once. Reports are private before they are sent, so nothing here is secret. Only the right to *write*
+the files matters (see `Estimates.gain_per_fake`). The workers need Lapwing and pyarrow.
 """
 
 from __future__ import annotations

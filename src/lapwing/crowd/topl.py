@@ -189,7 +189,9 @@ class Topl(metaclass=Helpful):
             InvalidParameter: If there is no step.
         """
         if not counts:
-            raise InvalidParameter("counts", "<none>", "there is no step", "Give the counts of every step in order.")
+            raise InvalidParameter(
+                "counts", "<none>", "must be of one step or more", "Give the counts of every step in order."
+            )
         protocol: Any = counts[0].protocol
         checks.of_kind(Hybrid, "are not of a second phase", "Use later(…).absorb for every step.", counts=protocol)
         steps = tuple(protocol.estimate(state, confidence=confidence) for state in counts)

@@ -106,7 +106,9 @@ class UnknownDictionary(OpenProtocol):
         if not isinstance(self.alphabet, str) or not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
             raise InvalidParameter("alphabet", self.alphabet, "must be different characters", "Write alphabet='abc'.")
         if not isinstance(self.filler, str) or len(self.filler) != 1 or self.filler in self.alphabet:
-            raise InvalidParameter("filler", self.filler, "must be one character of no text", "Leave filler out.")
+            raise InvalidParameter(
+                "filler", self.filler, "must be one character that is not in the alphabet", "Leave filler out."
+            )
         length, piece = checks.whole(length=self.length), checks.whole(fragment_length=self.fragment_length)
         if length % piece or length < 2 * piece:
             why = "must be a multiple of fragment_length, and at least twice as long"

@@ -121,7 +121,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     left.set_ylim(0, 1.04)
     charts.caption(
         figure,
-        "The shade is out of reach for any attack on the private method; dotted: guessing. Left: whether one person is "
+        "Shaded: no attack on the private method can get there; dotted: guessing. Left: whether one person is "
         "in a count, Laplace noise; lines are exact. Middle: which of 16 home pages, RAPPOR with Chrome's normal noise "
         f"(memoised: ε = {LIFELONG:.3g} for ever). Right: which of 8 emoji somebody uses every day, Apple's count-mean "
         "sketch. Bars are standard errors. Relation: replace.",
@@ -188,12 +188,13 @@ def tell(rows: Sequence[Row]) -> str:
     return (
         f"{fresh['times']:,} answers with ε = {EACH:g} each give a person away in {percent(fresh['success'])} of the "
         f"cases: fresh noise averages out. One stored answer with ε = {TOTAL:g} stays at {percent(kept['theory'])} "
-        f"however often it is said, which is the most that any attacker can reach; ε = {TOTAL:g} split over all "
-        f"answers leaves {percent(spread['theory'])}. After {tossed['times']} reports without a memory RAPPOR "
-        f"names the home page in {percent(tossed['success'])} of the cases, with it in "
-        f"{percent(memoised['success'])}, and for ever in {percent(memoised['bound'])} at most. An epsilon of {DAILY} "
-        f"that comes again every day names the emoji after {renewed['times']} days in {percent(renewed['success'])} of "
-        f"the cases; ε = {LIFETIME:g} for a lifetime, spent in {DONATIONS} days, in {percent(once['success'])}."
+        f"however often it is repeated, which is the most that any attacker can reach. If ε = {TOTAL:g} is split over "
+        f"all answers, it is {percent(spread['theory'])}. After {tossed['times']} RAPPOR reports, the attacker finds "
+        f"the home page in {percent(tossed['success'])} of the cases without a memory, and in "
+        f"{percent(memoised['success'])} with one. However many reports follow, a memory keeps this at "
+        f"{percent(memoised['bound'])} or less. If an ε of {DAILY} is renewed every day, the attacker finds the emoji "
+        f"after {renewed['times']} days in {percent(renewed['success'])} of the cases. If ε = {LIFETIME:g} is for a "
+        f"lifetime, spent in {DONATIONS} days, it is {percent(once['success'])}."
     )
 
 

@@ -146,7 +146,7 @@ def draw_exponential(rows: Sequence[Row]) -> Figure:
     charts.caption(
         figure,
         f"{rows[0]['people']:,} people, {len(there)} strings with exponentially falling shares (bars), looked for "
-        f"among {len(rows)} candidates; {false} that nobody has were found. 128 bits, 2 hashes, 16 cohorts, "
+        f"among {len(rows)} candidates; {false} strings that nobody has were found. 128 bits, 2 hashes, 16 cohorts, "
         "f = p = ½, q = ¾.",
     )
     return figure
@@ -197,8 +197,9 @@ def tell_normal(rows: Sequence[Row]) -> str:
         squares = [(row["estimate"] - row["share"]) ** 2 for row in chosen]
         parts.append(f"{100 * math.sqrt(math.fsum(squares) / len(squares)):.2g} ({people:,} people)")
     return (
-        f"One bit for each of {VALUES} numbers. Few people show noise, many the bell: the root mean square error of a "
-        f"share is, in percentage points, {', '.join(parts)}. Every tenfold costs a factor of √10."
+        f"One bit for each of {VALUES} numbers. With few people the picture shows noise, with many the bell curve. The "
+        f"root mean square error of a share is, in percentage points, {', '.join(parts)}. Ten times as many people "
+        "divide it by √10."
     )
 
 
@@ -210,8 +211,9 @@ def tell_exponential(rows: Sequence[Row]) -> str:
     false = sum(row["share"] == 0 for row in hits)
     return (
         f"{len(hits) - false} of {len(there)} strings are found with statistical confidence, down to a share of "
-        f"{100 * smallest:.2g} %, and {false} of {len(rows) - len(there)} that nobody has. Rare strings drown in the "
-        "noise: the square root of the number of people decides what is seen."
+        f"{100 * smallest:.2g} %. Of {len(rows) - len(there)} strings that nobody has, {false} are found. Rare strings "
+        "drown in the noise: the smallest share that is seen falls like one over the square root of the number of "
+        "people."
     )
 
 
@@ -225,11 +227,11 @@ def tell_apple(rows: Sequence[Row]) -> str:
     estimate = f"{100 * first['estimate']:.1f} % ± {200 * first['standard_error']:.1f}"
     return (
         f"{APPLE}, in {100 * first['share']:.1f} % of {first['people']:,} reports, is found in {caught} of {repeats} "
-        f"repetitions at a false discovery rate of 5 %; the first, in the picture, says {estimate} (two standard "
-        "errors), and the paper 2.6 % from real computers. The population here is made up after it: nine common tasks "
-        f"of 2.5 to 4.5 %, {len(rows) // repeats - len(common)} rare ones, and that share. On average {hits:.1f} of "
-        f"the ten common processes are found, and {false:.1f} of the rare ones. So near the limit of what RAPPOR sees "
-        "at this privacy, to find it takes some luck."
+        f"repetitions at a false discovery rate of 5 %. The picture shows the first, which estimates {estimate} (two "
+        "standard errors). The paper found 2.6 % on real computers. The population here is modelled on it: nine common "
+        f"tasks of 2.5 to 4.5 %, {len(rows) // repeats - len(common)} rare ones, and {APPLE}. On average {hits:.1f} of "
+        f"the ten common processes are found, and {false:.1f} of the rare ones. This share is near the limit of what "
+        "RAPPOR sees at this ε, so finding it takes some luck."
     )
 
 

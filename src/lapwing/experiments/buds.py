@@ -1,5 +1,4 @@
-"""BUDS claims a small epsilon for shuffling alone. What the auditor finds, and what noise before the shuffle "
-"changes."""
+"""BUDS claims a small epsilon for shuffling alone: what the auditor finds, and what noise before it changes."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     left.plot(epsilons, column(linear, "clipped"), "s", color=charts.ADVERSARY, ms=5, label="linear, after clipping")
     charts.numbers(left)
     charts.legend(left, loc="upper left")
-    charts.name_axes(left, "Clipping gives a linear adversary all", "ε of Laplace noise", "KL divergence")
+    charts.name_axes(left, "After clipping it sees everything", "ε of Laplace noise", "KL divergence")
     for axes, mechanism, symbol in ((middle, LAPLACE, "ε"), (right, GAUSSIAN, "µ")):
         for place, epsilon in enumerate(SHOWN):
             chosen = select(rows, part="degree", mechanism=mechanism, epsilon=float(epsilon))
@@ -184,7 +184,7 @@ def draw(rows: Sequence[Row]) -> Figure:
         charts.numbers(axes, y="percent")
         charts.legend(axes, loc="lower right")
     charts.name_axes(middle, "Laplace: polynomials catch up slowly", "degree", "share of the Rényi divergence")
-    charts.name_axes(right, "Gaussian: and fast", "degree", "")
+    charts.name_axes(right, "Gaussian: they catch up fast", "degree", "")
     charts.caption(
         figure,
         "Noise around 0 and around 1. Lines: formulas; dots: integrals. Left: the Kullback–Leibler divergence that "
@@ -206,10 +206,10 @@ def tell(rows: Sequence[Row]) -> str:
     head = f"| degree | restricted, of {at_one[0]['full']:.4f} | by integration |"
     table = "\n".join((head, "|---|---|---|", *lines))
     return (
-        "A capacity-bounded divergence asks how well adversaries of one class tell two databases apart: the most of "
-        "E_P h − E_Q f*(h) over the functions h of the class, instead of over all functions. For Laplace noise with "
-        f"ε = {laplace['epsilon']:g} the Kullback–Leibler divergence is {laplace['full']:.3f}; a linear adversary sees "
-        f"{laplace['restricted']:.3f}. For Gaussian noise a linear adversary sees all of it "
+        "A capacity-bounded divergence measures how well adversaries of one class tell two databases apart. It is the "
+        "maximum of E_P h − E_Q f*(h) over the functions h of the class, instead of over all functions. For Laplace "
+        f"noise with ε = {laplace['epsilon']:g} the Kullback–Leibler divergence is {laplace['full']:.3f}; a linear "
+        f"adversary sees {laplace['restricted']:.3f}. For Gaussian noise a linear adversary sees all of it "
         f"({gaussian['restricted']:.3f}), because the logarithm of the ratio of densities is linear. The Rényi "
         "divergence of order 2 of Laplace noise with ε = 1, for polynomials:\n\n"
         f"{table}\n\n"
@@ -222,7 +222,7 @@ def tell(rows: Sequence[Row]) -> str:
         "for another, has divergence 0 for linear adversaries. One look tells the two apart.\n"
         "3. *It does not become an ε.* A ledger promises something against everybody, for all later questions and all "
         "other knowledge. A bound for one class of functions says nothing about the next function.\n\n"
-        "So the restricted numbers are a lesson about attackers. The price of both mechanisms stays the full one."
+        "So the restricted numbers are a lesson about attackers. Both mechanisms still cost their full price."
     )
 
 

@@ -221,9 +221,9 @@ def draw(rows: Sequence[Row]) -> Figure:
     charts.caption(
         figure,
         "Patients of an imaginary town, one row each; Mondrian generalises birth date, sex and postcode, the diagnosis "
-        "is one of thirteen. Left: people who are in the tables of two hospitals. A count is that of patients of an "
-        "age range with a diagnosis, half of the time of one sex or one postcode only. Private: counts by five years "
-        "of age, sex, postcode and diagnosis with Laplace noise, ε for what one patient has (replace).",
+        "is one of thirteen. Left: people who are in the tables of two hospitals. Counts are of patients in an age "
+        "range with a diagnosis; half of these counts are limited to one sex or one postcode. Private: counts by five "
+        "years of age, sex, postcode and diagnosis with Laplace noise, ε for what one patient has (replace).",
     )
     return figure
 
@@ -322,15 +322,16 @@ def tell(rows: Sequence[Row]) -> str:
         lines.append(f"| {name} | " + " | ".join(_cell(row, key) for key in names) + " |")
     small = min(_anonymous_rows(rows), key=lambda row: abs(row["k"] - 5))
     return "\n".join(lines) + (
-        f"\n\nAt k = {small['k']} a row is found with probability {small['row_found']:.0%}, but diagnoses are not "
-        f"hidden as rows are: {small['homogeneity']:.1%} are certain from the table alone, {small['background']:.0%} "
-        f"to a neighbour who knows whether the illness is chronic, {small['all_together']:.0%} if a second hospital "
-        "publishes its own anonymous table too. A larger k makes these attackers fail and counts less exact, both "
-        "gently. It does nothing against an attacker who knows the others of a class: exact counts less what is known "
-        "give the rest away, at every k, so nobody can say what k is enough. The noise of the private release is for "
-        "that very attacker: between two diagnoses that were equally likely nobody is right more often than the worst "
-        "case says, e^ε/(1 + e^ε), and ε trades it for error. “Commonest of the class” is how often the best guess "
-        "from the class (or the noisy cell) is right; what remains at large k and small ε is what age and sex say "
+        f"\n\nAt k = {small['k']} an attacker finds the right row with probability {small['row_found']:.0%}. Diagnoses "
+        f"are hidden less well: {small['homogeneity']:.1%} are certain from the table alone. A neighbour who also "
+        f"knows whether the illness is chronic is certain of {small['background']:.0%}, and of "
+        f"{small['all_together']:.0%} if a second hospital publishes its own anonymous table. With a larger k these "
+        "attackers fail more often, and counts become less exact; both change slowly. A larger k does nothing against "
+        "an attacker who knows all others of a class: they subtract what they know from the exact counts, at every k. "
+        "So nobody can say what k is enough. The private release protects against this attacker, too: between two "
+        "diagnoses that were equally likely before, nobody is right more often than the worst case e^ε/(1 + e^ε). A "
+        "smaller ε lowers the worst case and increases the error. “Commonest of the class” is how often the best guess "
+        "from the class (or the noisy cell) is right. What remains at large k and small ε is what age and sex say "
         "about anybody, in the table or not."
     )
 

@@ -106,9 +106,9 @@ def tell_occam(rows: Sequence[Row]) -> str:
     promised = lw.models.occam_sample_bound(concepts, epsilon=1, error=ERROR, failure=1 - SURE)
     return (
         f"Rows from which on {100 * SURE:.0f} % of the answers err less than {ERROR:g} – {said}. The bound for "
-        f"{concepts} concepts at ε = 1 is {promised} rows, and ln(concepts/failure)/−ln(1 − α(1 − e^−ε)) in general: "
-        "privacy puts α(1 − e^−ε) where Occam's razor has α. Everything that a finite class can learn can be learnt "
-        "privately."
+        f"{concepts} concepts at ε = 1 is {promised} rows, and ln(concepts/failure)/−ln(1 − α(1 − e^−ε)) for an "
+        f"error of α (here {ERROR:g}). The bound without privacy (Occam's razor) has α in place of α(1 − e^−ε). "
+        "Everything that can be learnt with a finite class can be learnt privately."
     )
 
 
@@ -191,8 +191,8 @@ def draw_parity(rows: Sequence[Row]) -> Figure:
     charts.caption(
         figure,
         "Uniform rows of bits, labelled by the parity of a secret set of columns. A random solution of the "
-        "equations of a random sample is ε-private if one is silent often enough; the grey line goes through all 2ᵈ "
-        "parities instead.",
+        "equations of a random sample is ε-private if the learner is silent often enough. Grey line: a learner that "
+        "tries all 2ᵈ parities instead.",
     )
     return figure
 
@@ -203,8 +203,8 @@ def tell_parity(rows: Sequence[Row]) -> str:
     least, most = needed[0], needed[-1]
     return (
         f"At ε = 1 the learner finds {100 * SURE:.0f} % of the parities of {least['columns']} columns from "
-        f"{least['rows']} rows and of {most['columns']} columns from {most['rows']} (promised: {most['bound']}), "
-        f"though there are 2^{most['columns']} of them: it solves equations instead of trying all parities. "
+        f"{least['rows']} rows. For {most['columns']} columns it needs {most['rows']} (promised: {most['bound']}), "
+        f"though there are 2^{most['columns']} parities: it solves equations instead of trying all of them. "
         "Statistical queries, and therefore all methods of local differential privacy, need exponentially many people "
         "for the same class. So a curator can learn privately and efficiently what the local model cannot."
     )
@@ -280,7 +280,7 @@ def draw_masked(rows: Sequence[Row]) -> Figure:
     charts.caption(
         figure,
         "MASKED-PARITY on uniform rows, everybody answering one question through randomized response at ε = 1. Dots: "
-        "measured; lines: theory. Grey: no protocol of one round can be right so often about the last bit, whatever it "
+        "measured; lines: theory. Grey: success that no protocol of one round can have with the last bit, whatever it "
         "asks; half of all guesses at that bit are right by luck.",
     )
     return figure

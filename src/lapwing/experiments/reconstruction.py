@@ -212,11 +212,11 @@ def tell(rows: Sequence[Row]) -> str:
         f"With errors of up to ±{root}, about √n for {people} people, this share of the bits is right: {listed} sums. "
         "Errors well below √n hide little, even if there are only as many sums as people. Larger errors protect only "
         "until more sums are asked: the error must grow with the square root of the number of sums. The same holds for "
-        "Laplace noise. With "
-        f"ε = {epsilon:g} for each of {most:,} sums {100 * each['right']:.0f} % are right, as if there were no noise; "
-        f"with ε = {epsilon:g} for all of them {100 * all_of['right']:.0f} %, and no attack can exceed "
-        f"{100 * all_of['bound']:.0f} %. The price is paid in accuracy: sums then have a standard deviation of "
-        f"{all_of['deviation']:,.0f}, more than there are people, so a curator who wants useful answers must answer "
+        f"Laplace noise. With ε = {epsilon:g} for each of {most:,} sums, {100 * each['right']:.0f} % of the bits are "
+        "right, as if there were no noise. "
+        f"With ε = {epsilon:g} for all of them it is {100 * all_of['right']:.0f} %, and no attack can exceed "
+        f"{100 * all_of['bound']:.0f} %. The price is accuracy: the noise of a sum then has a standard deviation of "
+        f"{all_of['deviation']:,.0f}, more than there are people. So a curator who wants useful answers must answer "
         "fewer questions."
     )
 

@@ -258,7 +258,7 @@ def tell(rows: Sequence[Row]) -> str:
         "Method 1 of the study adds Laplace noise to every prediction of an exact fit, as wide as the largest change "
         "that leaving out one record of the table makes to the training error. It is **not private**:\n\n"
         f"- The noise is made for another function. One more record, within public bounds, moves a prediction by "
-        f"{moved:.1f} thousand dollars, and the noise is made for {widths[AS_IT_IS]:.2f}: with a claimed ε of "
+        f"{moved:.1f} thousand dollars, but the noise is made for {widths[AS_IT_IS]:.2f}. With a claimed ε of "
         f"{EPSILON:g}, an audit of {first['samples']:,} releases of one prediction shows at least "
         f"{first['epsilon']:.2f}.\n"
         "- The noise is read from the data. Its scale is "
@@ -266,12 +266,12 @@ def tell(rows: Sequence[Row]) -> str:
         f"368 and {widths['with the record added']:.2f} with the record added. Laplace laws of different scales have "
         "no bounded ratio at all: no ε is large enough.\n"
         f"- Every prediction spends ε anew, and the study pays once. After {most['questions']} predictions the "
-        f"presence of record 368, which is in the table, is known almost for certain: the audit shows ε of at least "
-        f"{most['epsilon']:.2f}, the most it can show being {most['ceiling']:.2f}.\n\n"
+        f"presence of record 368, which is in the table, is known almost for certain: the audit shows an ε of at least "
+        f"{most['epsilon']:.2f}, and so many releases cannot show more than {most['ceiling']:.2f}.\n\n"
         "An estimator that is private spends ε once, on the fit; predictions only process its result further. An audit "
         f"of {ours['samples']:,} fits of `lapwing.models.LinearRegression` with ε = {EPSILON:g} on the same tables "
-        f"shows {ours['epsilon']:.2f}, however many predictions are asked for. An audit refutes and does not prove; "
-        f"the proof is beside the code.\n\n{CAUTION}"
+        f"shows {ours['epsilon']:.2f}, however many predictions are asked for. An audit can refute a claim but "
+        f"not prove it; the proof is beside the code.\n\n{CAUTION}"
     )
 
 

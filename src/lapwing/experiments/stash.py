@@ -146,7 +146,7 @@ def draw(rows: Sequence[Row]) -> Figure:
             right.annotate(f"{row['slack']:g} sd", (row["overhead"], row["stash"]), (6, 4), textcoords="offset points")
     right.margins(x=0.12)
     charts.numbers(right, y="log")
-    charts.name_axes(right, "Room in chunks saves stash", "places written for each record", "records in the stash")
+    charts.name_axes(right, "Larger chunks need less stash", "places written for each record", "records in the stash")
     charts.caption(
         figure,
         f"Left and middle: {RECORDS:,} records, {BUCKETS} buckets, {RECORDS // BUCKETS**2} records to a chunk on "

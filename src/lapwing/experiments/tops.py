@@ -213,7 +213,7 @@ def tell(rows: Sequence[Row]) -> str:
         f"{table('curator', CENTRAL)}\n\n"
         f"At ε = {usual:g} the threshold is {tops['threshold']:,.0f} minutes on average and the error "
         f"{plain['error'] / tops['error']:.1f} times smaller than with the best tree at the bound. A fixed rank of "
-        "0.995 cuts off too much of a long range, at any ε, and at a small ε the first flights cannot tell it.\n\n"
+        "0.995 cuts off too much of a long range, at any ε. At a small ε the first flights do not show this.\n\n"
         f"Without a curator, errors of the mean of one day ({topl['reports']:,} reports):\n\n"
         f"{table('crowd', LOCAL)}\n\n"
         f"Saying 0 every day has an error of {topl['nothing']:.1f} minutes. {failure}. At a small ε the first reports "

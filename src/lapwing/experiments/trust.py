@@ -27,7 +27,7 @@ CROWDS = CrowdThreshold(threshold=20, mean_drop=62, sigma=Fraction(23, 2), delta
 """Two shufflers with blinded crowds, one for each true answer: the least noise that keeps EPSILON."""
 TRUSTED = {
     "nobody is trusted": ("nobody", "nothing changes"),
-    "a shuffler": ("the shuffler, not to work with the analyzer", "ε₀ of a report is left"),
+    "a shuffler": ("the shuffler, not to work with the analyzer", "only ε₀ of a report is left"),
     "two shufflers": (
         "both shufflers, not to work together, and the second not with the analyzer",
         "no guarantee at all: crowds are made of true answers, and the second shuffler sees their exact sizes",
@@ -38,7 +38,7 @@ TRUSTED = {
     ),
     "a curator": ("the curator, with everything", "no guarantee at all"),
 }
-"""Who must be trusted, and what is left if they are not worth it."""
+"""Who must be trusted, and what is left if that trust is broken."""
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 STEPS = 11
 """Halvings in the search for the local epsilon: more than the figure shows."""
@@ -118,7 +118,7 @@ def draw(rows: Sequence[Row]) -> Figure:
     axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 9)
     axes.spines["bottom"].set_bounds(sizes[0] / 1.3, sizes[-1])
     charts.only_ticks(axes.xaxis, [size for size in sizes if math.log10(size).is_integer()])
-    charts.name_axes(axes, "Whom one trusts decides the error", "people", "root mean square error of the share")
+    charts.name_axes(axes, "The error depends on who is trusted", "people", "root mean square error of the share")
     charts.caption(
         figure,
         f"A yes-or-no question at ε = {EPSILON}, δ = 10⁻⁶ (replace); a curator and the local model need no δ. "
@@ -139,7 +139,7 @@ def tell(rows: Sequence[Row]) -> str:
         f"| {model} | {100 * errors[model]['error']:.2g} | {powers[place]:.2f} | {who} | {otherwise} |"
         for place, (model, (who, otherwise)) in enumerate(TRUSTED.items())
     ]
-    head = "| asked through | off by (points) | falls like n^ | who must be trusted | if they are not worth it |"
+    head = "| asked through | off by (points) | falls like n^ | who must be trusted | if that trust is broken |"
     return (
         "\n".join((head, "|---|---|---|---|---|", *lines)) + "\n\n"
         f"With {most:,} people the share is off by {local:.2g} percentage points if nobody is trusted, {shuffler:.2g} "

@@ -160,8 +160,8 @@ def tell(rows: Sequence[Row]) -> str:
     work = errors[MODELS[3]]
     return (
         f"With {most:,} people a count is off by {curator:.1f} if a curator adds noise, and by {joint:.1f} if two "
-        f"servers do, who never see a row. If each server adds full noise of its own, it is off by {each:.1f}. A "
-        f"shuffler makes that {errors[MODELS[1]]['error']:.0f}, and without anybody who is trusted it is "
+        f"servers add it together, which never see a row. If each server adds full noise of its own, it is "
+        f"{each:.1f}. With a shuffler it is {errors[MODELS[1]]['error']:.0f}, and if nobody is trusted "
         f"{errors[MODELS[0]]['error']:.0f}.\n\n"
         f"The price is work: {work['seconds_to_take_rows_in']:.1f} processor seconds of each server, once, to take "
         f"all rows in, and {work['seconds_for_a_question']:.2f} for a question. And it is a promise with conditions: "

@@ -173,11 +173,12 @@ def tell(rows: Sequence[Row]) -> str:
     return (
         f"Sex, postcode and birth date leave {100 * share[EXACT]:.0f} % of the people alone with their values, and "
         f"another {100 * few:.0f} % with at most three others: a list with names and these three values identifies the "
-        "person. In the United States 87 % were unique by Sweeney’s count and 63 % by Golle’s. A month instead of a "
-        f"day leaves {100 * month:.0f} %, and a year hardly anybody – until the occupation is added, which makes it "
-        f"{100 * job:.0f} % again: no column is harmless by itself. The curves on the right say why: there are about "
-        "60,000 pairs of a sex and a birth date, many more than there are people in a postcode. In the smallest areas "
-        "it is twins who are not unique. And being one of many is no promise: all of them may have the same illness."
+        "person. In the United States 87 % were unique by Sweeney’s count and 63 % by Golle’s. With the month "
+        f"instead of the day, {100 * month:.0f} % are unique, and with the year hardly anybody. With the year and the "
+        f"occupation it is {100 * job:.0f} % again: no column is harmless by itself. The curves on the right say why: "
+        "there are about 60,000 pairs of a sex and a birth date, many more than there are people in a postcode. In the "
+        "smallest areas it is twins who are not unique. Being one of many does not protect: all of them may have the "
+        "same illness."
     )
 
 

@@ -147,9 +147,9 @@ def tell(rows: Sequence[Row]) -> str:
     return (
         "\n".join(lines) + "\n\n"
         f"Of {sizes[-1]:,} words sent, crowds with a randomised threshold recover {last[CROWD]['words']:,} different "
-        f"ones. Without trust in anybody it is {last[LOCAL]['words']:,}, although that protocol was told the list of "
-        f"words. A curator with the same (ε, δ) shows {last[CENTRAL]['words']:,}: the best test there is shows a word "
-        "from a smaller number of people on. Secret shares alone open every word that 20 devices sent. They drop "
+        f"ones. If nobody is trusted it is {last[LOCAL]['words']:,}, although that protocol was told the list of "
+        f"words. A curator with the same (ε, δ) shows {last[CENTRAL]['words']:,}: with the best possible test, fewer "
+        "people are enough to show a word. Secret shares alone open every word that 20 devices sent. They drop "
         "nothing, so they promise nothing about a single device, and a common word can be guessed. Secret-Crowd and "
         "Blinded-Crowd recover what Crowd does. They differ in who must be trusted: Secret-Crowd keeps rare, "
         "unguessable words from the analyzer even if the shuffler forwards too much. Blinded-Crowd keeps the names of "

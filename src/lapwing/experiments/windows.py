@@ -131,8 +131,8 @@ def tell(rows: Sequence[Row]) -> str:
         "|---|---|---|---|---|---|\n"
         f"{table}\n\n"
         "Adaptive budgets win where many counts move slowly or seldom. On real flights they are better than a uniform "
-        "budget, and still no use: an airport has about nine departures a day, which changes by less than the noise. "
-        "Somebody who repeats one day for ever is nearer to the truth. With one count alone the decision needs as much "
+        "budget, but still useless: an airport has about nine departures a day, which changes by less than the noise. "
+        "Repeating the first day for ever is nearer to the truth. With one count alone the decision needs as much "
         "noise as an answer, and adaptive budgets are worse than uniform. Look at your stream before choosing."
     )
 

@@ -1,7 +1,8 @@
 """Reads tables of any kind as numbers within public bounds. No value of a record raises, warns or changes a shape.
 
-A feature that is no finite number (None, NaN, an infinity, text) counts as the middle of its bounds. A row whose target
-is no finite number within reach, or none of the public classes, is left out. Both rules look at one row alone.
+A feature that is not a finite number (None, NaN, an infinity, text) counts as the middle of its bounds. A row is left
+out if its target is not a finite number within reach, or not one of the public classes. Both rules look at one row
+alone.
 """
 
 from __future__ import annotations
@@ -110,7 +111,9 @@ def _pair(name: str, pair: object) -> tuple[Fraction, Fraction]:
     """Public ends, in a unit in which doubles hold squares of the values and of their quotients."""
     low, high = checks.interval(**{name: pair})
     if max(-low, high) > _LARGEST or high - low < 1 / _LARGEST:
-        raise InvalidParameter(name, pair, "is beyond what doubles can square", "Count in another unit.")
+        raise InvalidParameter(
+            name, pair, "is too large or too narrow for the square of a float", "Use another unit, such as thousands."
+        )
     return low, high
 
 
@@ -190,7 +193,7 @@ def classes_of(classes: Any) -> NDArray[Any]:
         raise InvalidParameter("classes", classes, "is not a list of labels", "Write classes=[0, 1], for example.")
     listed = classes.tolist() if hasattr(classes, "tolist") else list(classes)
     if not listed:
-        raise InvalidParameter("classes", classes, "there is none", "Write classes=[0, 1], for example.")
+        raise InvalidParameter("classes", classes, "must have one class or more", "Write classes=[0, 1], for example.")
     places_of(listed, classes=classes)
     if isinstance(classes, (set, frozenset)):
         try:

@@ -21,7 +21,7 @@ EXPECTED_FAILED_CHECKS: Mapping[str, str] = MappingProxyType(
         "check_classifiers_train": f"{_CLASSES}; {_LEARNS}",
         "check_classifiers_one_label": _LEARNS,
         "check_regressors_train": _LEARNS,
-        "check_clustering": "expects the label of every row that was learnt from, which is no private answer",
+        "check_clustering": "expects a label for every row of the training data, which would not be private",
         "check_estimator_sparse_array": "picks estimators by the name StandardScaler and sets a parameter of another",
         "check_estimator_sparse_matrix": "picks estimators by the name StandardScaler and sets a parameter of another",
     }

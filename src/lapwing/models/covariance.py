@@ -58,7 +58,7 @@ class Covariance(PrivateEstimator[Recipe]):
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: rows far from the others are shrunk to a private radius, which makes variances of columns with heavy tails
-    too small. What noise drowns is estimated in common: variances shrink to one value, correlations to one value.
+    too small. Values that the noise hides are estimated together: variances shrink to one value, correlations too.
     Proof: covariance.md
 
     Args:

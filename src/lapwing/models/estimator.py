@@ -71,7 +71,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         rho: What a fit may spend, as ρ of zero-concentrated differential privacy. Write `epsilon=None` with it, and no
             delta.
         bounds: Public lower and upper bounds of the columns: one pair for all, a pair for each, or a dict of pairs by
-            name. They are required. Values outside are clamped; values that are no finite number become the middle.
+            name. They are required. Values outside are clamped; what is not a finite number becomes the middle.
         account: The `Account` that each fit is charged to before a row is read. None charges nobody: you keep count.
         random_state: None for a private fit. A whole number makes fits repeatable for experiments; such fits are not
             private.
@@ -204,7 +204,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator[R]):  # type: ignore[mis
 
     Args:
         target_bounds: Public lower and upper bound of the target, as a pair. They are required. Targets outside are
-            clamped; rows whose target is no finite number are left out.
+            clamped; rows whose target is not a finite number are left out.
     """
 
     target_bounds: Any

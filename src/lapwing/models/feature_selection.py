@@ -183,7 +183,7 @@ class SelectFeatures(PrivateTransformer[_Recipe]):
         """The columns that are kept, as they are.
 
         Args:
-            X: Rows with the columns of the fit. A value that is no finite number becomes the middle of its bounds.
+            X: Rows with the columns of the fit. A value that is not a finite number becomes the middle of its bounds.
 
         Returns:
             The same rows with fewer columns; values are not clamped. They are not private.

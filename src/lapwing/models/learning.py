@@ -187,7 +187,7 @@ class OccamLearner(PrivateClassifier[_Recipe]):
         check_binary(self.classes)
         concepts = tuple(self.concepts) if self.concepts is not None else ()
         if not concepts or not all(map(callable, concepts)):
-            why = "must be functions of a table, one at least"
+            why = "must be one or more functions of a table"
             raise InvalidParameter("concepts", f"<{len(concepts)}>", why, "Write concepts=thresholds(3, [0.5]).")
         spending = self._spending()
         choose = PermuteAndFlip(
@@ -239,8 +239,8 @@ def occam_sample_bound(concepts: int, *, epsilon: Number, error: Number, failure
 def agnostic_sample_bound(concepts: int, *, epsilon: Number, error: Number, failure: Number) -> int:
     """How many rows suffice to do nearly as well as the best concept, whatever the labels are.
 
-    The rows must be drawn at random. A third of the error goes to every concept's luck on the sample, twice, and a
-    third to the private choice.
+    The rows must be drawn at random. Two thirds of the error allow for the concepts' luck on the sample, and one
+    third for the private choice.
 
     Args:
         concepts: How many concepts there are.

@@ -220,7 +220,7 @@ class Output:
         """The noise on the solution is that for the least ridge, which few rows have."""
         look, noise = self.look, self.ball(0.0).noise(self.parts[1])
         first = Line("a first estimate of the centre", look.privacy_loss(), look.accuracy() / STEP, _ROWS_WORTH)
-        what = "half widths of the target for one of the column, at most"
+        what = "half widths of the target per half width of the column, at most"
         line = Line("the solution of a ridge regression", noise.privacy_loss(), noise.accuracy() / GRID, what)
         return (first, line) if self.constant else (line,)
 
@@ -266,10 +266,10 @@ class LinearRegression(PrivateRegressor[_Recipe]):
     Proof: linear.md
 
     Args:
-        method: "sufficient_statistics": noisy sums of products of weighed rows, and slopes shrunk by as much as is
-            noise. From few rows only one direction is learnt, from very few only the mean of the target. "functional":
-            noisy coefficients of the squared error over all of the bounds. "output": noise on the solution of a ridge
-            regression.
+        method: "sufficient_statistics": noisy sums of products of weighted rows; slopes are shrunk as far as they
+            are noise. From few rows only one direction is learnt, from very few only the mean of the target.
+            "functional": noisy coefficients of the squared error over all of the bounds. "output": noise on the
+            solution of a ridge regression.
         fit_intercept: Whether the line has an intercept. Without one it passes through 0 in the units of the data.
         regularization: The ridge of "output", on columns scaled to −1 … 1. None chooses it from a noisy number of rows,
             so that the noise stays small. Other methods ignore it.
@@ -279,8 +279,8 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         coef_: The slope of each column.
         intercept_: The value where all columns are 0.
         coef_interval_: An interval for each slope by itself. It covers the noise and the sampling, around the slope
-            before it was shrunk to 0. It does not cover a target that is not linear, or values that were clamped. It is
-            NaN where nothing can be said: if noise hides the slopes, and always for "output".
+            before it was shrunk towards 0. It does not cover a target that is not linear, or values that were clamped.
+            It is NaN where nothing can be said: if noise hides the slopes, and always for "output".
         drowned_: Which slopes the noise may hide: those without an interval, or with one that contains 0.
         learnt_: "slopes", "direction" or "mean": what the noise left room for.
         notes_: The same in words; a `NoiseWarning` says it too.
@@ -368,7 +368,9 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         if self.learnt_ == "mean":
             why = "The noise hides every slope: only the mean of the target could be learnt."
         elif self.learnt_ == "direction":
-            why = "The noise hides single slopes: only one direction was learnt, so slopes say little about one column."
+            why = (
+                "The noise hides single slopes: only one direction was learnt, so a slope says little about its column."
+            )
         elif self.method != "output" and np.isnan(self.coef_interval_).all():
             why = "The noise may hide every slope, so there are no intervals."
         elif self.method == "output" or not self.drowned_.any():

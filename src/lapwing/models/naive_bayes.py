@@ -68,8 +68,8 @@ class _Recipe:
 class GaussianNB(PrivateClassifier[_Recipe]):
     """Naive Bayes: each column is normal within each class, with a noisy mean and a noisy variance.
 
-    What noise drowns is estimated in common: means shrink to the mean of all classes, variances to that of the column
-    and to one for all.
+    Values that the noise hides are estimated together: means shrink to the mean of all classes, variances to that of
+    the column and to one for all.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row. Classes are public.
     Accuracy: about d/ε half widths off in each sum of d columns. Variances are a little those of all classes together,

@@ -202,6 +202,6 @@ def parity_sample_bound(columns: int, *, epsilon: Number, error: Number, failure
     silent = (1 + math.exp(level)) ** -checks.whole(parts=parts)
     if silent >= risk:
         needed = math.floor(-math.log(risk) / math.log1p(math.exp(level))) + 1
-        why = "are all silent more often than that"
+        why = "are all silent with a probability of `failure` or more"
         raise InvalidParameter("parts", parts, why, f"Write parts={needed}.")
     return rows_to_rule_out(checks.whole(columns=columns) * math.log(2), level, error, risk - silent, share=parts)

@@ -35,7 +35,7 @@ class QueryOracle:
     """Estimates the mean of a query over a population, from one randomized bit per person. Nobody answers twice.
 
     A number v from −1 to 1 becomes yes with probability (1 + v)/2, on a grid of 2^-17, and the yes or no goes through
-    randomized response. What is no finite number counts as 0.
+    randomized response. Anything that is not a finite number counts as 0.
 
     Privacy: pure ε for everybody who answers, with no curator to trust (replace: that somebody answered is not hidden).
     Accuracy: `tolerance(people)`; unbiased up to the grid. People should come in random order.

@@ -63,8 +63,8 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
     """Moves each column to mean 0 and stretches it to variance 1, by a noisy mean and a noisy variance.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
-    Accuracy: about d/ε half widths off in each sum of d columns. What noise drowns shrinks to a mean and a variance
-    that columns, scaled by their bounds, have in common.
+    Accuracy: about d/ε half widths off in each sum of d columns. Values that the noise hides shrink to a mean and a
+    variance that columns, scaled by their bounds, have in common.
     Proof: scaling.md
 
     Args:

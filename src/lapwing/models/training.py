@@ -134,7 +134,7 @@ def least_multiplier(epsilon: Fraction, delta: Fraction, sampling: Fraction, ste
     while not enough(at * unit):
         at, stride = at + stride, 2 * stride
         if at * unit > LARGEST_MULTIPLIER:
-            why = "is so small that no noise of a useful size is known to give it"
+            why = "is so small that only noise too large to be useful gives it"
             hint = "Write a larger epsilon or delta, or fewer epochs."
             raise InvalidParameter("epsilon", float(epsilon), why, hint)
     return at * unit

@@ -311,6 +311,6 @@ def depth_of(max_depth: Any) -> int:
     """A number of levels whose leaves fit into memory."""
     depth = checks.whole(max_depth=max_depth)
     if depth > LARGEST_DEPTH:
-        why = f"{2**LARGEST_DEPTH} leaves are more than noise leaves anything of"
+        why = f"allows more than {2**LARGEST_DEPTH} leaves: too many for memory, and for the noise"
         raise InvalidParameter("max_depth", max_depth, why, f"Write max_depth={LARGEST_DEPTH} or less.")
     return depth

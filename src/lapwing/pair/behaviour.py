@@ -9,8 +9,8 @@ from lapwing.pair.runs import Way
 from lapwing.pair.tallies import Measure
 
 FOLLOWS = (
-    "private towards each server, if both follow the protocol and do not work together; a server that cheats is not "
-    "held by ε"
+    "private towards each server, if both follow the protocol and do not work together; ε does not hold against a "
+    "server that cheats"
 )
 CHEATS_AT_ANSWERS = (
     "private towards each server, if they do not work together, also when one of them sends false numbers for this "

@@ -80,7 +80,7 @@ def certificate_in(file: Path) -> str:
         x509.load_pem_x509_certificate(certificate.encode())
     except OSError:
         hint = "Name a file that was made with lapwing pair key."
-        raise InvalidParameter("file", str(file), "there is no such file that can be read", hint) from None
+        raise InvalidParameter("file", str(file), "does not exist, or cannot be read", hint) from None
     except ValueError:
         hint = "Name a file that was made with lapwing pair key."
         raise InvalidParameter("file", str(file), "has no certificate in it", hint) from None
@@ -90,7 +90,7 @@ def certificate_in(file: Path) -> str:
 def check_key(key_file: Path, certificate: str, whose: str) -> None:
     """Refuse a key that is not the one of this certificate, before anybody is called with it or listened to."""
     if encoded(certificate_in(key_file)) != encoded(certificate):
-        why = f"is not the key of {whose}: its certificate is another one than the file of the pair names"
+        why = f"is not the key of {whose}: its certificate is not the one in the file of the pair"
         raise InvalidParameter("key", str(key_file), why, "Use the key that belongs to this file.")
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(key_file)

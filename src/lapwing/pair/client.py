@@ -257,7 +257,7 @@ def _exchanged(server: str, connection: socket.socket, content: Any) -> dict[str
         why = "it ended the conversation. Try again: a row counts once, and a question under the same key costs once"
         raise CutOff(server, why) from None
     if not isinstance(answer, dict) or "error" in answer:
-        raise ServerRefused(server, answer["error"] if isinstance(answer, dict) else "it said nothing that is known")
+        raise ServerRefused(server, answer["error"] if isinstance(answer, dict) else "its answer cannot be read")
     return answer
 
 

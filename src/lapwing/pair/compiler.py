@@ -82,7 +82,7 @@ class Frame:
             return digits[0]
         raise UnsupportedQuery(
             str(expression),
-            f"owners upload {digits[0].column} as digits, which can be added up and nothing else",
+            f"owners upload {digits[0].column} as digits, which can only be added up",
             "Have it uploaded by ranges (bins: in the file) to filter, group or compare.",
         )
 
@@ -136,7 +136,7 @@ def _column(frame: Frame, expression: Expression) -> Table | Number:
     if isinstance(table, Constant):
         listed = [domain for domain in frame.layout.domains if isinstance(domain, Listed)]
         if not listed:
-            why = "it is the same for all rows, and no column is listed by which they could be counted"
+            why = "it has the same value in all rows, and counting them needs a listed column"
             raise UnsupportedQuery(str(expression), why, "Write COUNT(*).")
         return Table(listed[0].name, (table.value,) * listed[0].size)
     return table
@@ -227,7 +227,7 @@ class Compiled:
             assert statistic.of is not None
             table = _column(self.frame, statistic.of)
             if isinstance(table, Number):
-                why = f"owners upload {table.column} as digits, which cannot be told apart"
+                why = f"owners upload {table.column} as digits, so different values cannot be counted"
                 raise UnsupportedQuery(str(statistic), why, "Have it uploaded by ranges (bins: in the file).")
             return self._over([], distinct=table)
         factors = self._factors(statistic)

@@ -131,7 +131,7 @@ class Deployment:
         try:
             text = path.read_text(encoding="utf-8")
         except OSError:
-            why = "there is no such file that can be read"
+            why = "does not exist, or cannot be read"
             raise InvalidParameter("file", str(path), why, "Make one: lapwing pair new FOLDER --columns …") from None
         return cls.parsed(text)
 
@@ -150,7 +150,7 @@ class Deployment:
         """
         data = _fields(read_yaml(text, name="pair.yaml"), "file", _FIELDS)
         if data.get("lapwing_pair") != VERSION:
-            raise InvalidParameter("lapwing_pair", data.get("lapwing_pair"), "is no version that is known", _HINT)
+            raise InvalidParameter("lapwing_pair", data.get("lapwing_pair"), "is not a known version", _HINT)
         domains = domains_of(data.get("columns"))
         layout = Layout(domains, data.get("relation", "replace"), data.get("products", 16))
         unit = _text(data.get("unit", "person"), "unit")
@@ -212,7 +212,7 @@ def _allowance(data: Any, layout: Layout, unit: str) -> ApproxDP:
     epsilon = checks.positive(epsilon=entry.get("epsilon"))
     delta = checks.probability(delta=entry.get("delta", Fraction(1, 10**9)))
     if epsilon > LARGEST_SIZE or delta > LARGEST_DELTA:
-        why = f"protects nobody: the most is an epsilon of {LARGEST_SIZE:,} and a delta of {LARGEST_DELTA}"
+        why = f"protects nobody: epsilon can be {LARGEST_SIZE:,} at most, and delta {LARGEST_DELTA}"
         raise InvalidParameter(
             "allowance", f"ε = {float(epsilon):g}, δ = {float(delta):g}", why, "Write an epsilon of 3."
         )
@@ -235,13 +235,13 @@ def _fields(data: Any, name: str, known: tuple[str, ...] | None = None) -> dict[
         if key not in (known or ()):
             meant = closest(key, known or ())
             hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(known or ())}."
-            raise InvalidParameter(name, key, "is not a field that is known", hint)
+            raise InvalidParameter(name, key, "is not a known field", hint)
     return data
 
 
 def _list(data: Any, name: str) -> list[Any]:
     if not isinstance(data, list) or not data:
-        raise InvalidParameter(name, data, "must be a list with something in it", _HINT)
+        raise InvalidParameter(name, data, "must be a list that is not empty", _HINT)
     return data
 
 

@@ -77,7 +77,9 @@ class Listed(Domain):
             why = f"must have between 1 and {MOST_LISTED:,} different values"
             raise InvalidParameter("values", self.name, why, "Name them, or give a number its bounds instead.")
         if any(value is None or self.read(value) != value for value in self.values):
-            raise InvalidParameter("values", self.name, f"has a value that is no {self.kind}", "Write type: text.")
+            raise InvalidParameter(
+                "values", self.name, f"has a value that is not of type {self.kind}", "Write type: text."
+            )
 
     @property
     def size(self) -> int:

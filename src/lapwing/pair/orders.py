@@ -108,7 +108,7 @@ class Request:
             raise
         except (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
             pass
-        raise InvalidParameter("request", "", "is none that can be answered", "Ask with pair_table.sql(…).")
+        raise InvalidParameter("request", "", "cannot be answered", "Ask with pair_table.sql(…).")
 
 
 def noise_for(measure: Measure, layout: Layout, epsilon: Fraction) -> JointLaplace:

@@ -183,7 +183,7 @@ class Program:
         if isinstance(operator, Project):
             for name in operator.columns:
                 if not isinstance(frame.columns.get(name), Table):
-                    raise self._misfit(operator, f"{name} is no listed column", "Name columns with values or bins.")
+                    raise self._misfit(operator, f"{name} is not a listed column", "Name columns with values or bins.")
             return replace(stage, columns=operator.columns)
         if isinstance(operator, Count):
             return replace(stage, columns=(), kind="number")

@@ -32,5 +32,5 @@ class RowsDiffer(LapwingError):
     def __init__(self) -> None:
         super().__init__(
             "the two servers do not have the same rows: one of them may run on an old copy of its folder. "
-            "Nothing was computed. Give it its present folder back"
+            "Nothing was computed. Give that server its current folder back"
         )

@@ -125,7 +125,7 @@ class Pair:
             frame = self.compiled(question).frame
             for key in question.grouping.keys:
                 if isinstance(frame.table(key.expression), DigitColumn):  # to name its groups would not help
-                    why = f"owners upload {key.name} as digits, which can be added up and nothing else"
+                    why = f"owners upload {key.name} as digits, which can only be added up"
                     hint = "Have it uploaded by ranges (bins: in the file) to filter, group or compare."
                     raise UnsupportedQuery(f"group by {key.name}", why, hint)
             name = next(key.name for key in question.grouping.keys if key.values is None)

@@ -26,7 +26,7 @@ def uploads_in(rows: Any, place: Place) -> list[tuple[str, str, bytes]]:
     try:
         return [_upload(row, place) for row in _listed(rows)]
     except (AttributeError, LookupError, TypeError, ValueError):
-        raise UploadRefused("this is no upload: send it with lapwing pair upload") from None
+        raise UploadRefused("this is not an upload: send it with lapwing pair upload") from None
 
 
 def _listed(rows: Any) -> Sequence[Any]:

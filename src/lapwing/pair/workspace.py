@@ -29,7 +29,7 @@ SERVERS = ("as", "csp")
 """An analytics server and a cryptographic service provider, as the paper calls them."""
 FILE, CODES, KEY = "pair.yaml", "codes.txt", "key.pem"
 SHORTEST_CODE = 12
-"""A shorter one can be guessed by a server, who sees its hash."""
+"""A shorter one can be guessed by a server, which sees its hash."""
 CODE_BITS = 96
 """Of a code that is made here. A server that looks for any of a million codes at once has 20 bits less to guess."""
 

@@ -143,7 +143,7 @@ AVERAGING = Attack(
         for times in (100, 1000, 10_000)
     },
     answer="one stored answer with Laplace noise, repeated every time",
-    promise="epsilon for all answers together, whatever Ada's is (replace)",
+    promise="epsilon for all answers together, whatever Ada answers (replace)",
     private=stored,
     bound=best_guess,
     example=_example,

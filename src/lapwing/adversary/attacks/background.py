@@ -53,7 +53,7 @@ def background(
 
     >>> wards = {"age": ["60-70", "60-70"], "illness": ["Parkinson's", "stroke"]}
     >>> print(*background(wards, ["age"], "illness", {"Mrs. Brown": {"age": 65}}, likelihood={"stroke": 9}))
-    Mrs. Brown: stroke (90.0% sure). It is 1 of 2 rows, and fits what is known 9 times as well.
+    Mrs. Brown: stroke (90.0% sure). It is 1 of 2 rows, and fits what is known 9 times as well as others.
     """
     published = Publication.of(table, quasi_identifiers, sensitive)
     likelihoods = {**dict.fromkeys(ruled_out, 0), **(likelihood or {})}
@@ -80,7 +80,9 @@ def _why(counts: Any, weights: Any, best: int) -> str:
     rows = f"It is {counts[best]} of {counts.sum()} rows"
     if excluded := int(counts[weights == 0].sum()):
         return f"{rows}, and {excluded} others are ruled out."
-    return rows + (f", and fits what is known {weights[best]:g} times as well." if weights[best] != 1 else ".")
+    return rows + (
+        f", and fits what is known {weights[best]:g} times as well as others." if weights[best] != 1 else "."
+    )
 
 
 def _strategy(beliefs: ward.Beliefs, secrets: ward.Secrets, entropy: Entropy) -> bool:

@@ -105,7 +105,7 @@ def tabulate(
 def reconstruct_block(tables: Sequence[Statistic], *, oldest: int = OLDEST, most: int = MOST) -> list[list[Person]]:
     """Find all blocks of people that fit the published tables.
 
-    The search is meant for a handful of people. Where tables say little, much fits, and it takes long.
+    The search is meant for a handful of people. If the tables say little, many blocks fit, and it takes long.
 
     Args:
         tables: The lines of the tables, each a `lapwing.adversary.attacks.census.Statistic`. A line without conditions
@@ -130,9 +130,9 @@ def reconstruct_block(tables: Sequence[Statistic], *, oldest: int = OLDEST, most
     everybody = [line.count for line in tables if not line.where]
     for line in tables:
         if unknown := set(line.where) - set(Person._fields[1:]):
-            raise InvalidParameter("tables", unknown, "is nothing to group by", "Use sex, origin and married.")
+            raise InvalidParameter("tables", unknown, "cannot be grouped by", "Use sex, origin and married.")
     if not everybody:
-        why = "must say how many people there are: a line without conditions"
+        why = "need a line without conditions, which says how many people there are"
         raise InvalidParameter("tables", f"<{len(tables)} lines>", why, "Add Statistic({}, 7).")
     kinds = [Person(0, *kind) for kind in _KINDS]
     blocks: list[list[Person]] = []
@@ -247,7 +247,9 @@ def who_is_married(
         if tabulate(block, MARRIED, smallest=smallest) == wanted:
             fit.append(bits)
     if not fit:
-        raise InvalidParameter("tables", f"<{len(wanted)} lines>", "nobody's marriage fits them", "Check the rule.")
+        raise InvalidParameter(
+            "tables", f"<{len(wanted)} lines>", "do not fit any choice of who is married", "Check the rule."
+        )
     return np.asarray(np.mean(fit, axis=0), dtype=np.float64)
 
 

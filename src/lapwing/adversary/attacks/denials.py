@@ -93,7 +93,7 @@ def table_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
         values.append(values[-1] if equal else 1 - values[-1])
         runs.append(runs[-1] + equal)
     three = _three_apart(values, runs)
-    answer = ask(three) if three else Refused("no three people will do")
+    answer = ask(three) if three else Refused("no three people are suitable")
     settled = not isinstance(answer, Refused)
     if settled and sum(values[person] for person in three) != answer:
         values = [1 - value for value in values]

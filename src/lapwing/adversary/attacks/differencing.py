@@ -50,7 +50,7 @@ def differencing(
         The value, or the likelier of 0 and 1 if there is noise.
 
     Raises:
-        InvalidParameter: If a total is no number, or `errors` is more than 2.
+        InvalidParameter: If a total is not a number, or `errors` is more than 2.
 
     >>> print(differencing(43, 42))
     the target: 1 (certainly). The totals with and without differ by 1.
@@ -62,7 +62,9 @@ def differencing(
     gap, scale = total - without, float(checks.not_negative(noise=noise))
     because = f"The totals with and without differ by {gap:g}."
     if checks.whole(errors=errors) > 2:
-        raise InvalidParameter("errors", errors, "is the noise of more than two totals", "Write errors=1 or errors=2.")
+        raise InvalidParameter(
+            "errors", errors, "must be 1 or 2: only two totals can have noise", "Write errors=1 or errors=2."
+        )
     if not scale:
         return Conclusion(about=about, guess=gap, sure=1, because=because)
 

@@ -1,6 +1,6 @@
 """Floating-point attacks on noise: the last bits of a noisy number tell which number the noise was added to.
 
-A textbook sampler turns a 53-bit uniform number into noise with a logarithm. Most doubles are no value of it. Added to
+A textbook sampler turns a 53-bit uniform number into noise with a logarithm. Most doubles never come out. Added to
 0 or to 1, the noise therefore reaches different doubles, and one look at an answer often rules out one of the two
 (Mironov 2012; for Gaussian noise Jin, McMurtry, Rubinstein and Ohrimenko 2022). Here the uniform numbers that lead to
 an answer are counted, which is its exact likelihood. Epsilon plays no part: the noise may be as large as one likes.

@@ -240,7 +240,7 @@ def fitted(fit: Fit, X: Any, y: Any) -> Any:
     if not hasattr(fit, "fit"):
         if not callable(fit):
             hint = "Pass an estimator, such as LinearRegression(…), or a function of (X, y)."
-            raise InvalidParameter("fit", f"<{type(fit).__name__}>", "fits nothing", hint)
+            raise InvalidParameter("fit", f"<{type(fit).__name__}>", "cannot fit a model", hint)
         return fit(X, y)
     from sklearn.base import clone
 

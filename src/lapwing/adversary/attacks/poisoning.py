@@ -63,7 +63,7 @@ def poison(
         confidence: The confidence of the interval.
 
     Returns:
-        The share with its interval, as an analyst believes it who does not know of the fakes. `sure` is its confidence.
+        The share with its interval, for an analyst who does not know of the fakes. `sure` is its confidence.
             `truth` is the share among honest people.
 
     Raises:
@@ -82,7 +82,7 @@ def poison(
     reports = protocol.randomize(people, entropy) + maximal_gain(protocol, [target], fakes, entropy)
     estimates = protocol.estimate(protocol.absorb(None, reports), confidence=confidence)
     if not isinstance(estimates, Estimates):
-        why = "estimates no counts of answers"
+        why = "does not estimate counts of answers"
         raise InvalidParameter("protocol", type(protocol).__name__, why, "Take one with a domain, as UnaryEncoding.")
     place = list(estimates.labels).index(target)
     share, truth = float(estimates.shares[place]), sum(people.labels[i] == target for i in people.places) / len(people)

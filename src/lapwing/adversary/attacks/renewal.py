@@ -41,7 +41,9 @@ def daily_evidence(reports: Reports, candidates: Sequence[Any]) -> Floats:
     """
     sketch = reports.protocol
     if not isinstance(sketch, CountMeanSketch):
-        raise InvalidParameter("reports", type(sketch).__name__, "are of no count-mean sketch", "Use CountMeanSketch.")
+        raise InvalidParameter(
+            "reports", type(sketch).__name__, "are not from a count-mean sketch", "Use CountMeanSketch."
+        )
     if not reports.n or not len(candidates):
         why = "there is nothing to learn from"
         raise InvalidParameter("reports", f"<{reports.n}>", why, "Give one report and one candidate at least.")

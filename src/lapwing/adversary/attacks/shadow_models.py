@@ -82,7 +82,9 @@ def shadow_attack(
     X, y = as_given(candidates=candidates)
     known = None if truth is None else np.asarray(truth, dtype=bool)
     if known is not None and known.shape != y.shape:
-        raise InvalidParameter("truth", known.shape, "must say it of every candidate", f"Pass {len(y)} truth values.")
+        raise InvalidParameter(
+            "truth", known.shape, "must have a truth value for every candidate", f"Pass {len(y)} truth values."
+        )
     looks = score or bell_shaped
     spare = (X[:0], y[:0]) if pool is None else as_given(pool=pool)
     if offline and len(spare[1]) < 2:

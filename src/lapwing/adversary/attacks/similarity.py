@@ -50,7 +50,7 @@ def similarity(
         A conclusion for each person whose meaning or range follows. Nothing is said about the others.
 
     Raises:
-        InvalidParameter: If both `groups` and `within` are given, or neither, or `within` and a value is no number.
+        InvalidParameter: If both `groups` and `within` are given, or neither, or `within` and a value is not a number.
 
     >>> wards = {"age": ["20s", "20s", "30s"], "illness": ["ulcer", "gastritis", "flu"], "pay": [3_000, 4_000, 9_000]}
     >>> stomach = {"ulcer": "a stomach disease", "gastritis": "a stomach disease", "flu": "a lung disease"}
