@@ -16,6 +16,7 @@ from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.analyses.quantiles import NEIGHBOURS
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.result import Value
 from lapwing.web.wording import ROWS_FIELD
 
 CLINIC = EXAMPLES["clinic"]
@@ -84,3 +85,10 @@ def test_no_rank_is_further_off_than_there_are_rows() -> None:
             ranks = [band for band in preview.bands if band.measured_in == "ranks"]
             assert ranks
             assert all(error is None or error <= rows * people for band in ranks for error in band.errors)
+
+
+def test_an_error_reaches_to_the_farther_end_of_an_interval() -> None:
+    """An interval that ends at 0 is not even: half of its width would be too small an error."""
+    assert Value("all", 47.0, 0.0, 122.0).error == 75.0
+    assert Value("all", 49.0, -5.0, 103.0).error == 54.0
+    assert Value("all", 49.0).error is None
