@@ -52,8 +52,8 @@ class Local(Analysis):
         """Which answers, and how they are randomised."""
         protocols = tuple(PROTOCOLS.items())
         return (
-            forms.chosen("column", "Everybody's", grouping.usable(statement)),
-            Field("protocol", "randomised by", protocols, "response", titled=False),
+            forms.chosen("column", "Column with the answers", grouping.usable(statement)),
+            Field("protocol", "Randomised by", protocols, "response", titled=False),
         )
 
     @classmethod
@@ -94,7 +94,7 @@ class Local(Analysis):
                 EACH,
                 "local: every report is private by itself, against everybody, including the collector",
                 f"one report for each of {statement.people:,} people, as you stated; missing people send a blank one",
-                "the error grows with the square root of the number of people; the error of a curator does not grow",
+                "the error grows with the square root of the number of people; the error of “Count” does not grow",
             ),
             f"{PROTOCOLS[self.protocol]} (lapwing.crowd.{type(self.of_size(1.0, 'person')).__name__})",
         )
@@ -149,8 +149,8 @@ class Local(Analysis):
             shown.append(Value(name, float(estimates.counts[i]) * scale, *ends))
         notes = (
             f"each report costs {protocol.privacy_loss()}: that is each person's own guarantee, against everybody",
-            "the rows are here already, so the table's ledger is charged as well",
-            "estimates may be negative; cutting them off would bias them",
+            "the rows are already in this table, so its budget is charged as well",
+            "estimates may be negative; setting them to 0 would bias them",
         )
         return Result("bars", (Series("people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
 
@@ -214,7 +214,7 @@ class Local(Analysis):
             f"answers = [answer if answer in known else blank for answer in rows[{name!r}]]",
             "# The number of reports is public, the number of rows is not. Blank answers fill the difference.",
             f"answers += [blank] * ({reports} - len(answers))",
-            "reports = protocol.randomize(answers)  # everybody for themselves",
+            "reports = protocol.randomize(answers)  # each person for their own answer",
             f"print(protocol.estimate(protocol.absorb(None, reports){candidates}))",
         )
         return "\n".join(lines)
