@@ -61,7 +61,9 @@ def error_at(band: Band, epsilon: float) -> float | None:
 
 
 def _errors(series: Series) -> list[float]:
-    return [value.error for value in series.values if value.error is not None and value.error > 0]
+    """How far off each value may be, where its interval is as wide as its noise: not if all of it lies beyond 0."""
+    inside = [value for value in series.values if {value.low, value.high} != {value.value, 0.0}]
+    return [value.error for value in inside if value.error is not None and value.error > 0]
 
 
 def _why(low: float, high: float, foretold: float, groups: int, people: int) -> str:
