@@ -87,7 +87,7 @@ class Local(Analysis):
         """From the protocol's own probabilities: the coins do not depend on the data, and hardly on the truth."""
         errors = tuple(self._error(epsilon, statement) for epsilon in EPSILONS)
         return Preview(
-            (Band("people", errors),),
+            (Band("number of people", errors),),
             CONFIDENCE,
             0.0,
             (
@@ -152,7 +152,7 @@ class Local(Analysis):
             "the rows are already in this table, so its budget is charged as well",
             "estimates may be negative; setting them to 0 would bias them",
         )
-        return Result("bars", (Series("people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
+        return Result("bars", (Series("number of people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
 
     def _charge(self, data: Data, epsilon: float, protocol: Protocol) -> Loss:
         loss = PureDP(epsilon, unit=data.statement.unit_word)
@@ -196,7 +196,7 @@ class Local(Analysis):
             counts = [float(row[0]) if row else 0.0 for row in grouping.by_value(source, self.column, what)]
         progress(1.0)
         values = tuple(Value(name, count) for name, count in zip(self.answers, counts, strict=True))
-        return Result("bars", (Series("people", values),), self.column.name)
+        return Result("bars", (Series("number of people", values),), self.column.name)
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """The protocol, as devices, an aggregator and an analyst use it."""
