@@ -250,10 +250,10 @@ def test_groups_within_groups_add_up_and_are_those_of_plain_sql(world: World, tm
     [
         ({"second": "region"}, "is already a level"),
         ({"third": "smoker"}, "is already a level"),
-        ({"tree": "Nowhere: true"}, "where a key of region belongs"),
-        ({"tree": "North: perhaps"}, "where a key of smoker belongs"),
-        ({"tree": "North"}, "where a key of smoker belongs"),
-        ({"tree": "North: true; North: false"}, "where a key of region belongs, each once"),
+        ({"tree": "Nowhere: true"}, "“Nowhere” is not a key of region"),
+        ({"tree": "North: perhaps"}, "“perhaps” is not a key of smoker"),
+        ({"tree": "North"}, "North has no key of smoker"),
+        ({"tree": "North: true; North: false"}, "“North” is not a key of region, or stands there twice"),
         ({"first": "age"}, "is not one of the columns"),
         ({"weights": "mine"}, "is not one of the choices"),
     ],
@@ -549,7 +549,7 @@ def test_k_anonymity_is_shown_and_never_released(world: World, tmp_path: Path) -
     assert min(sizes) >= 5
     assert sizes == sorted(sizes, reverse=True)
     assert any("certainty penalty" in note for note in shown.notes)
-    assert "no guarantee" in shown.notes[0]
+    assert "no guarantee" in question.preview(CLINIC).notes[0]
     for ask in (lambda: question.release(data, 1.0, quiet), lambda: list(question.draws(data, 1.0, 2, quiet))):
         with pytest.raises(InvalidParameter):
             ask()
@@ -594,13 +594,14 @@ def test_a_label_says_who_is_protected_how_and_what_is_not(world: World, tmp_pat
     made = label(question, CLINIC, question.release(data, 1.0, quiet), ledger=data.ledger)
     lines = {line.name: line.text for line in made.lines}
     assert lines["protected"] == "one patient"
+    assert lines["relation"] == "the table with and without one patient"
     assert lines["epsilon"] == "1"
     assert "74 % sure" in lines["in words"]
     assert made.odds["out_of_100_after"] == 74
     assert "age from 0 to 60" in lines["stated"]
     assert "at most 1 row" in lines["contributions"]
-    assert lines["left of the budget"].startswith("ε = 99 ")
-    assert "±" in lines["error, with 95 % confidence"]
+    assert lines["left"].startswith("ε = 99 ")
+    assert "±" in lines["error"]
     assert made.not_protected
     assert "exact" in label(question, CLINIC, question.exact(data, quiet)).lines[0].text
 

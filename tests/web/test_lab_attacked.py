@@ -443,8 +443,8 @@ def test_what_rests_on_made_up_rows_is_called_a_guess(slug: str, form: dict[str,
     assert guessed
     assert all(band.why for band in guessed)
     lines = label(question, stated, Result("number", (), loss=lw.PureDP(1.0)), preview=shown).lines
-    errors = {one.name: one.text for one in lines if one.name.startswith("error")}
-    guess = errors.pop("error, as a guess and not a bound")
+    errors = {one.name: one.text for one in lines if one.name in ("error", "guess")}
+    guess = errors.pop("guess")
     assert guess.count("about ±") == len(guessed)
     assert all(band.why in guess for band in guessed)
     assert not any("about" in text for text in errors.values())  # what holds with 95 % confidence is no guess
@@ -471,7 +471,7 @@ def test_a_label_never_promises_more_accuracy_than_its_epsilon_has(lab: Lab, eps
     [line] = [
         one.text
         for one in label(question, STATED, Result("number", (), loss=lw.PureDP(epsilon))).lines
-        if one.name.startswith("error")
+        if one.name in ("error", "guess")
     ]
     said = float(line.split("±")[1].split()[0].replace(",", ""))
     [quoted] = blank(STATED).agg(lw.count()).quote(epsilon=epsilon).expected

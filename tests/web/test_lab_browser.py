@@ -105,7 +105,7 @@ def test_outside_teaching_mode_the_exact_side_is_an_explained_empty_place(visit:
     page.get_by_role("link", name="Ask something else").click()
     page.locator("lw-epsilon .typed").fill("0.5")
     page.keyboard.press("Tab")
-    expect(page.locator("lw-handles .seen")).to_contain_text("More than is left. You can still spend 0.1, which buys")
+    expect(page.locator("lw-handles .seen")).to_contain_text("more than is left. You can still spend 0.1, for an error")
     expect(page.get_by_role("button", name="Release")).to_be_disabled()
     page.get_by_role("button", name="Take 0.1").click()
     expect(page.get_by_role("button", name="Release")).to_be_enabled()

@@ -101,12 +101,12 @@ def parquet(query: str) -> Callable[[Path], bytes]:
 
 
 REFUSED: dict[str, tuple[bytes | Callable[[Path], bytes], str]] = {
-    "blank": (b"\n\n  \n", "nothing in it but empty lines"),
+    "blank": (b"\n\n  \n", "only empty lines"),
     "header only": (b"age,city\n", "no rows below"),
     "10,000 columns": (",".join(f"c{i}" for i in range(10_000)).encode() + b"\n1\n", "10,000 columns"),
     "a quotation mark in the header": (b'age,"city\n1,2\n', "never closes it"),
     "a header without an end": (b"a" * (plain.LONGEST_HEADER + 5), "within a megabyte"),
-    "binary garbage": (bytes(range(256)) * 50, "no text and no Parquet"),
+    "binary garbage": (bytes(range(256)) * 50, "neither text nor a Parquet"),
     "a spreadsheet": (b"PK\x03\x04" + bytes(100), "save the sheet as CSV"),
     "a picture": (b"\x89PNG\r\n" + bytes(100), "picture"),
     "torn gzip": (gzip.compress(CSV)[:-20], "damaged"),
@@ -174,7 +174,7 @@ def test_types_come_from_the_schema_of_a_parquet_file_and_never_from_the_rows_of
     content = parquet("SELECT 7 AS foo, 'x' AS bar, DATE '2026-01-31' AS baz, [1] AS nested")(tmp_path)
     where = bring(client, content)
     assert [one.type for one in bench_at(app, where).columns] == ["integer", "text", "date"]
-    assert "nested or of a kind" in shown(client, where)
+    assert "nested or of a type" in shown(client, where)
     where = bring(client, b"foo,bar\n7,x\n")
     assert [one.type for one in bench_at(app, where).columns] == [None, None]
 
@@ -381,7 +381,7 @@ def test_taking_bounds_from_the_data_is_for_teaching_mode_and_does_not_outlast_i
     sent.pop("teaching")
     refused = client.post(where, data=sent, headers=PERSON)
     assert refused.status_code == 422
-    assert "which only teaching mode may do" in refused.text
+    assert "Only teaching mode may use it" in refused.text
     assert bench_at(app, where).stated.teaching
     assert client.post(where, data=sent | {"high-3": "1000"}, headers=PERSON).status_code == 303
 
@@ -396,7 +396,7 @@ def test_taking_bounds_from_the_data_is_for_teaching_mode_and_does_not_outlast_i
         ({"low-1": "zero"}, "both bounds as numbers"),
         ({"high-1": "nan"}, "both bounds as numbers"),
         ({"type-1": "blob"}, "type from the list"),
-        ({"keys-1": "one, two"}, "is no integer"),
+        ({"keys-1": "one, two"}, "not all of them fit the type"),
         ({"epsilon": "0"}, "between 0.01 and 10"),
         ({"epsilon": "inf"}, "between 0.01 and 10"),
         ({"delta": "0.5"}, "one of the list"),

@@ -65,7 +65,7 @@ def test_a_check_is_for_the_owner_in_teaching_mode_shown_once_and_says_what_to_c
     assert "Not private." in shown
     assert "20 % of the values in mass could not be read" in shown
     assert "<code>heavy (40)</code>" in shown
-    assert "10 % of sex are not among the keys" in shown
+    assert "10 % of the values in sex are not among the keys" in shown
     assert "lie outside 0 to 3100" in shown
     assert "You stated about 5,000 people, and the table has 200" in shown
     again = client.get(f"{where}?shown={bench.jobs.of(bench.id)[-1].id}", headers=PERSON).text

@@ -15,7 +15,10 @@ from lapwing.web.lab import streams
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.analyses.quantiles import NEIGHBOURS
 from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.forecasts import differences
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
 from lapwing.web.wording import ROWS_FIELD
 
 CLINIC = EXAMPLES["clinic"]
@@ -84,3 +87,20 @@ def test_no_rank_is_further_off_than_there_are_rows() -> None:
             ranks = [band for band in preview.bands if band.measured_in == "ranks"]
             assert ranks
             assert all(error is None or error <= rows * people for band in ranks for error in band.errors)
+
+
+def test_an_error_reaches_to_the_farther_end_of_an_interval() -> None:
+    """An interval that ends at 0 is not even: half of its width would be too small an error."""
+    assert Value("all", 47.0, 0.0, 122.0).error == 75.0
+    assert Value("all", 49.0, -5.0, 103.0).error == 54.0
+    assert Value("all", 49.0).error is None
+
+
+def test_a_count_whose_interval_ends_at_0_is_no_surprise() -> None:
+    """The curator cuts an interval at 0, where the exact count cannot lie beyond; the noise is as foretold."""
+    preview = Preview((Band("count", (20.0,) * len(EPSILONS)),))
+    spans = ((5.0, 0.0, 25.0), (-5.0, -5.0, 15.0), (-50.0, -50.0, 0.0), (100.0, 80.0, 120.0))
+    values = tuple(Value(str(place), *span) for place, span in enumerate(spans))
+    question = ANALYSES["count"].of(STATED, {})
+    answer = Answer("count", "Count", {}, 1.0, Result("bars", (Series("count", values),)))
+    assert not differences(question, preview, answer, 1000)

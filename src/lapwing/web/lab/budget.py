@@ -149,7 +149,7 @@ def _larger(before: Statement, after: Statement) -> bool:
 def _allowed(before: Statement, after: Statement, spent: Loss) -> None:
     """Refuse what may not follow once something was spent."""
     if _whose(after) != _whose(before):
-        why = f"Answers were released with a promise per {before.unit_word}. Start over to promise something else."
+        why = f"Answers were released already, with a guarantee per {before.unit_word}. Start over to change that."
         raise Problem(409, why)
     if _larger(before, after) and not after.teaching:
         why = "Something was spent already, so the allowance can only become smaller. Start over to set a new one."
@@ -157,7 +157,7 @@ def _allowed(before: Statement, after: Statement, spent: Loss) -> None:
     size, delta = size_of(spent)
     changes_kind = bool(after.delta) != bool(before.delta)
     if (_larger(before, after) or changes_kind) and (size > after.epsilon or delta > after.delta):
-        raise Problem(409, f"You have already spent {spent}, which is more. Allow at least as much.")
+        raise Problem(409, f"You have already spent {spent}, which is more than this. Allow at least as much.")
 
 
 _READ_BY = {

@@ -160,7 +160,8 @@ EXAMPLES = {
         Example(
             "clinic",
             "A clinic",
-            "3,000 patients of an imaginary clinic: region, age, smoking, visits and costs. Small, so noise shows.",
+            "3,000 patients of an imaginary clinic: region, age, smoking, visits and costs. The table is small, so the "
+            "noise is easy to see.",
             _CLINIC,
             datasets.clinic,
             "datasets.clinic()",
@@ -186,8 +187,8 @@ EXAMPLES = {
         Example(
             "helpline",
             "A helpline",
-            "A year of calls by 4,000 imaginary people: day, region, town, topic and minutes. For running totals "
-            "day by day, and for towns that must add up to their regions.",
+            "A year of calls by 4,000 imaginary people: day, region, town, topic and minutes. Use it for "
+            "running totals, and for counts of towns that add up to their regions.",
             _HELPLINE,
             datasets.helpline,
             "datasets.helpline()",

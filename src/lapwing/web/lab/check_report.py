@@ -149,7 +149,7 @@ def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | Non
     if check.unit is None and check.duplicates:
         same = counted(check.duplicates, "row repeats", "rows repeat")
         yield Advice(
-            f"{same} another row exactly. If one person may have several rows, say which column tells whose they are. "
+            f"{same} another row exactly. If one person may have several rows, say which column identifies the person. "
             "Otherwise that person is protected less."
         )
     if rows is not None:
@@ -158,8 +158,9 @@ def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | Non
         )  # fmt: skip
         if kept < total / 2 and rows.recommended > stated:
             yield Advice(
-                f"Only {percent(kept, total)} of all rows count, because at most {stated} of one {statement.unit} "
-                f"do{'es' if stated == 1 else ''}. About {rows.recommended} would balance lost rows and noise."
+                f"Only {percent(kept, total)} of all rows count, because you stated that at most "
+                f"{counted(stated, 'row')} of one {statement.unit} count{'s' if stated == 1 else ''}. A limit of about "
+                f"{rows.recommended} would balance lost rows and noise."
             )
     if not statement.people / 3 <= people <= statement.people * 3:
         yield Advice(
@@ -176,15 +177,16 @@ def _of_column(place: int, column: ColumnCheck) -> Iterator[Advice]:
     elif column.unread > MANY * written:
         share = percent(column.unread, written)
         yield Advice(
-            f"{share} of the values in {column.name} could not be read as “{kind}”. It counts as missing.", place
+            f"{share} of the values in {column.name} could not be read as “{kind}”. They count as missing.", place
         )
     if column.bounds is not None and column.below + column.above > MANY * column.read:
         share, (low, high) = percent(column.below + column.above, column.read), column.bounds
         yield Advice(
-            f"{share} of {column.name} lie outside {low:g} to {high:g} and count as the nearest bound. "
-            "Wider bounds would distort answers less, and need more noise.",
+            f"{share} of the values in {column.name} lie outside {low:g} to {high:g} and count as the nearest bound. "
+            "Wider bounds would distort answers less, but need more noise.",
             place,
         )
     if column.keys is not None and column.elsewhere > MANY * column.read:
         share = percent(column.elsewhere, column.read)
-        yield Advice(f"{share} of {column.name} are not among the keys that you stated. They are in no group.", place)
+        why = "are not among the keys that you stated. They are in no group."
+        yield Advice(f"{share} of the values in {column.name} {why}", place)

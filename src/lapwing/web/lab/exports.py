@@ -17,7 +17,7 @@ from lapwing.web.service.problems import Problem
 from lapwing.web.service.spreadsheets import defused
 
 NOT_PRIVATE = "teaching mode: exact, not private, not to be passed on"
-CHANGED = "You have changed what is stated about the table since. Ask this question again."
+CHANGED = "After this answer, you changed what is stated about the table. Ask the question again."
 
 
 def file(

@@ -127,7 +127,7 @@ def _caption(result: Result) -> str:
         "table",
         "tree",
     ):
-        parts.append(f"the first {MOST_BARS} of each")
+        parts.append(f"only the first {MOST_BARS} of each output are drawn")
     return " · ".join(parts)
 
 

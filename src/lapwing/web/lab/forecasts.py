@@ -35,14 +35,14 @@ def differences(analysis: Analysis, preview: Preview, answer: Answer, people: in
     surprises = []
     by_name = {band.output: band for band in preview.bands}
     for series in answer.result.series:
-        band, halves = by_name.get(series.name), _halves(series)
+        band, errors = by_name.get(series.name), _errors(series)
         foretold = None if band is None or band.measured_in else error_at(band, answer.epsilon)
-        if not foretold or not halves:
+        if not foretold or not errors:
             continue  # what is foretold in ranks is no interval of values
-        low, high = min(halves), max(halves)
+        low, high = min(errors), max(errors)
         if high < ALIKE * foretold and foretold < ALIKE * low:
             continue
-        why = BY_COINS if isinstance(analysis, Local) else _why(low, high, foretold, len(halves), people)
+        why = BY_COINS if isinstance(analysis, Local) else _why(low, high, foretold, len(errors), people)
         came = f"± {_said(low)}" if high < 1.05 * low else f"± {_said(low)} to ± {_said(high)}"
         surprises.append(Difference(series.name, f"± {_said(foretold)}", came, why))
     return tuple(surprises)
@@ -60,11 +60,10 @@ def error_at(band: Band, epsilon: float) -> float | None:
     return None if error is None else below * error
 
 
-def _halves(series: Series) -> list[float]:
-    halves = [
-        (value.high - value.low) / 2 for value in series.values if value.low is not None and value.high is not None
-    ]
-    return [half for half in halves if half > 0]
+def _errors(series: Series) -> list[float]:
+    """How far off each value may be, where its interval is as wide as its noise: not if all of it lies beyond 0."""
+    inside = [value for value in series.values if {value.low, value.high} != {value.value, 0.0}]
+    return [value.error for value in inside if value.error is not None and value.error > 0]
 
 
 def _why(low: float, high: float, foretold: float, groups: int, people: int) -> str:
@@ -84,5 +83,5 @@ def _why(low: float, high: float, foretold: float, groups: int, people: int) -> 
         )
     return (
         f"The forecast assumes {people:,} people, as you stated, and holds for any data, even the worst. The interval "
-        "of the answer is narrower, because more rows were behind it, or because it lies well inside the bounds."
+        "is narrower, because more rows were behind the answer, or because the answer lies well inside the bounds."
     )

@@ -67,7 +67,7 @@ def limits(loss: Loss, unit: str) -> tuple[Outcome, ...]:
         Outcome(
             attack="membership",
             title=f"Is this {unit} in the data?",
-            how=f"Knows everybody else, sees your answer, and guesses whether the {unit} is in the data.",
+            how=f"Knows the rows of everybody else, sees your answer, and guesses whether the {unit} is in the data.",
             questions=1,
             epsilon=epsilon,
             bound=best_guess(epsilon, delta=delta),

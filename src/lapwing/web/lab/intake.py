@@ -163,9 +163,9 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, pa
     how = Parquet(", ".join(chosen), given, has_moments=bool(days), packed=packed)
     notes = []
     if left_out:
-        notes.append(f"Left out, because they are nested or of a kind that we do not ask about: {', '.join(left_out)}.")
+        notes.append(f"Left out, because they are nested or of a type that the lab cannot use: {', '.join(left_out)}.")
     if days:
-        notes.append(f"Of a point in time we keep only the day: {', '.join(days)}.")
+        notes.append(f"Only the day is kept of the points in time in {', '.join(days)}.")
     return Intake(tuple(kept), (*notes, *_renamed(names)), names=_all_names(names), parquet=how)
 
 
@@ -222,4 +222,5 @@ def _all_names(names: Sequence[Name]) -> tuple[str, ...]:
 
 def _renamed(names: Sequence[Name]) -> tuple[str, ...]:
     changed = sum(bool(name.original) for name in names)
-    return (f"{counted(changed, 'name')} could not stay as written; the table below says which.",) * bool(changed)
+    why = "had to be changed. The list below also shows the names in the file."
+    return (f"{counted(changed, 'column name')} {why}",) * bool(changed)

@@ -43,7 +43,7 @@ STOPPED = "You stopped this. What was charged before stays charged."
 LONGEST = 900.0
 """Seconds that one piece of work may take a thread from the others."""
 FAILED = (
-    "This table answers no questions now. One failed after it had begun to read rows, and that may depend on a row. "
+    "This table answers no questions now. A question failed while it read rows, and that may depend on a row. "
     "The person who brought the table must look at /lab/{bench}/failures and reopen it."
 )
 """One text, whatever failed, and for every question after that."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lapwing.privacy import Ledger, explain
+from lapwing.privacy import Ledger, Loss, explain
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
@@ -17,7 +17,7 @@ from lapwing.web.service.plural import counted
 NOT_PROTECTED = (
     "what everybody learns about people like you: that smokers fall ill is a fact about smokers, not a leak",
     "what you state about the table: bounds, keys and the number of people are public",
-    "the table itself: people who have the file can read it, only the answer is private",
+    "the table itself: people who have the file can read it; only the answer is private",
 )
 MANY_ROWS = "anybody with several rows, if you stated that every row is a different person"
 
@@ -27,6 +27,9 @@ class Line:
     """One fact of a label."""
 
     name: str
+    """Which fact it is, for pages and programs."""
+    title: str
+    """The same for people."""
     text: str
 
 
@@ -52,30 +55,34 @@ def label(
     """The label of a private answer; an exact one has none."""
     loss = result.loss
     if loss is None:
-        return Label(analysis.title, (Line("guarantee", "none: this answer is exact"),), {}, ())
+        return Label(analysis.title, (Line("guarantee", "Guarantee", "none: this answer is exact"),), {}, ())
     explanation = explain(loss)
     shown = preview or analysis.preview(statement)
     lines = [
-        Line("protected", f"one {loss.unit}"),
-        Line("relation", _relation(analysis, loss.relation)),
-        Line("epsilon", f"{float(explanation.data['epsilon']):g}"),
-        Line("delta", f"{float(explanation.data['delta']):g}"),
-        Line("in words", explanation.text),
-        Line("mechanism", shown.mechanism),
-        Line("stated", _stated(statement)),
-        Line("contributions", _contributions(analysis, statement)),
+        Line("protected", "Protected", f"one {loss.unit}"),
+        Line("relation", "Compared", _relation(analysis, loss)),
+        Line("epsilon", "Epsilon ε", f"{float(explanation.data['epsilon']):g}"),
+        Line("delta", "Delta δ", f"{float(explanation.data['delta']):g}"),
+        Line("in words", "In words", explanation.text),
+        Line("mechanism", "Mechanism", shown.mechanism),
+        Line("stated", "Stated", _stated(statement)),
+        Line("contributions", "Rows that count", _contributions(analysis, statement)),
         *_errors(shown, float(explanation.data["epsilon"])),
     ]
     if ledger is not None:
-        lines.append(Line("left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))
+        lines.append(Line("left", "Left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))
     spared = NOT_PROTECTED if statement.unit else (*NOT_PROTECTED, MANY_ROWS)
     return Label(analysis.title, tuple(lines), dict(explanation.data), spared)
 
 
-def _relation(analysis: Analysis, relation: str) -> str:
-    words = {"add_remove": "joining or leaving the table", "replace": "having another record"}[relation]
+def _relation(analysis: Analysis, loss: Loss) -> str:
+    """Which two tables the guarantee compares."""
+    words = {
+        "add_remove": f"the table with and without one {loss.unit}",
+        "replace": f"two tables that differ only in the data of one {loss.unit}",
+    }[loss.relation]
     if isinstance(analysis, Local):
-        return f"{words}; beside that, each report is private by itself, whatever the answer (replace)"
+        return f"{words}. Also each report by itself: with any other answer, it would have been almost as likely"
     return words
 
 
@@ -92,7 +99,7 @@ def _stated(statement: Statement) -> str:
 
 def _contributions(analysis: Analysis, statement: Statement) -> str:
     if not statement.unit:
-        return "every row is a unit of its own"
+        return "every row: each one is a different person, as stated"
     most = 1 if isinstance(analysis, Local | Model) else statement.max_rows_per_unit
     return f"at most {counted(most, 'row')} of one {statement.unit} count{'' if most > 1 else 's'}"
 
@@ -113,9 +120,9 @@ def _errors(shown: Preview, epsilon: float) -> list[Line]:
             why[band.why] = None
         else:
             bounds.append(f"{band.output}: {said}")
-    lines = [Line(f"error, with {100 * shown.confidence:g} % confidence", "; ".join(bounds))] if bounds else []
+    lines = [Line("error", f"Error, with {100 * shown.confidence:g} % confidence", "; ".join(bounds))] if bounds else []
     if guesses:
-        lines.append(Line("error, as a guess and not a bound", f"{'; '.join(guesses)}. {' '.join(why)}"))
+        lines.append(Line("guess", "Estimated error, not guaranteed", f"{'; '.join(guesses)}. {' '.join(why)}"))
     return lines
 
 

@@ -103,14 +103,14 @@ def as_utf8(path: Path, into: Path, encoding: str, progress: Progress, start: fl
             done += len(piece)
             share(done / size)
             if b"\0" in piece and not wide:
-                raise Unreadable("This is no text and no Parquet file. Bring a table as CSV, TSV or Parquet.")
+                raise Unreadable("This is neither text nor a Parquet file. Bring a table as CSV, TSV or Parquet.")
             decoded = decoder.decode(piece)
             if target:
                 target.write(decoded)
         decoder.decode(b"", final=True)
     except UnicodeError:
         if wide:
-            raise Unreadable("The file says that it is UTF-16, and is not. Save it as UTF-8.") from None
+            raise Unreadable("The file begins like UTF-16, but it is not UTF-16. Save it as UTF-8.") from None
         raise NotUtf8(
             "The file is not UTF-8 text. Older programs write Latin-1 (Windows-1252): we can read it as that."
         ) from None
@@ -135,7 +135,7 @@ def first_line(path: Path) -> tuple[str, int]:
         elif sign in "\r\n" and not inside:
             return rest[:place], skipped
     if not rest.strip():
-        raise Unreadable("There is nothing in it but empty lines. Bring a table with names in its first line.")
+        raise Unreadable("The file has only empty lines. Bring a table with names in its first line.")
     if len(start) > LONGEST_HEADER:
         raise Unreadable(
             "The first line does not end within a megabyte. It should have the names of the columns; "

@@ -76,16 +76,18 @@ def private_bounds(data: Data, column: str, epsilon: float, progress: Progress =
         low = 0.0
     if 0 > high >= low / 10:
         high = 0.0
-    return Proposal((low, high), type=stated.column(column).type, why=f"Found privately for {paid}. Keep or change it.")
+    return Proposal(
+        (low, high), type=stated.column(column).type, why=f"Found privately for {paid}. Keep or change both."
+    )
 
 
 def private_keys(data: Data, column: str, epsilon: float, progress: Progress = lambda _: None) -> Proposal:
     """Keys that enough people have, charged to the ledger."""
     statement = data.statement
     if not statement.delta:
-        hint = "Allow a delta, such as 1e-6, in what may be spent; then ask again."
+        hint = "Choose an allowance δ, such as 1e-6, then look again."
         raise InvalidParameter(
-            "delta", 0, "there is a small probability of showing a key that only one person has", hint
+            "delta", 0, "a private look has a small probability of showing a key that only one person has", hint
         )
     stated = replace(
         statement,
@@ -97,7 +99,7 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
     paid = f"ε = {epsilon:g} and δ = {delta:.2g}"
     if not keys:
         return Proposal(
-            why=f"Asked privately for {paid}: no key is frequent enough to be shown. Pay more, or state them."
+            why=f"Asked privately for {paid}: no key is frequent enough to be shown. Pay more, or state keys yourself."
         )
     return Proposal(keys=keys, why=f"Found privately for {paid}. Rare keys are not among them.")
 

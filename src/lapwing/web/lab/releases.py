@@ -164,7 +164,7 @@ def question_of(bench: Bench, answer: Answer) -> Question:
 def _ready(bench: Bench, answer: Answer) -> Analysis:
     analysis = question_of(bench, answer).analysis
     if analysis is None:
-        raise Problem(409, "You have changed what is stated about the table since. Ask this question again.")
+        raise Problem(409, "After this answer, you changed what is stated about the table. Ask the question again.")
     return analysis
 
 
@@ -198,7 +198,9 @@ def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callabl
     if not charged:
         bench.teach()
     elif not covers(bench.remaining, times * answer.epsilon):
-        raise Problem(409, f"This would take {times * answer.epsilon:.3g}, and {budget(bench)['left']:.3g} is left.")
+        raise Problem(
+            409, f"This would cost {times * answer.epsilon:.3g}, but only {budget(bench)['left']:.3g} is left."
+        )
     analysis = _ready(bench, answer)
 
     def work(progress: Progress) -> dict[str, Any]:
@@ -255,7 +257,9 @@ def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]
     def work(progress: Progress) -> dict[str, Any]:
         data = bench.data(charged=False)
         if not games.playable(data):
-            raise Problem(422, f"Attacks are run on tables of up to {games.MOST_ROWS:,} rows. The bounds hold anyway.")
+            raise Problem(
+                422, f"Attacks are run on tables of up to {games.MOST_ROWS:,} rows. The proved limits hold anyway."
+            )
         return {"kind": "attacks", "outcomes": plain(games.play(analysis, data, answer.epsilon, loss, progress))}
 
     return taught(work)

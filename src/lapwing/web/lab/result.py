@@ -24,6 +24,13 @@ class Value:
     x: float | None = None
     """Where it stands, if the labels are numbers: the middle of a bin, the abscissa of a point."""
 
+    @property
+    def error(self) -> float | None:
+        """How far off it may be: to the farther end, where one of them is a bound such as 0."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return max(self.high - self.value, self.value - self.low)
+
 
 @dataclass(frozen=True, slots=True)
 class Series:

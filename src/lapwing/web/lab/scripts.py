@@ -70,12 +70,12 @@ def where(file: File) -> str:
     if file.code:
         needed = "The table comes with Lapwing."
     elif file.name == PLACEHOLDER:
-        needed = f"Put your file's name in the place of {PLACEHOLDER}."
+        needed = f"Replace {PLACEHOLDER} by the name of your file."
     else:
         needed = (
             f"Run this in the folder of your file{'' if file.needs_copy else ', or write its path after source ='}."
         )
-    return f"{needed} Every run spends from the ledger beside it."
+    return f"{needed} Every run spends budget, and {LEDGER} in the same folder records it."
 
 
 def opening(statement: Statement, file: File = ANY_FILE) -> str:

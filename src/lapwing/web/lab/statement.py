@@ -38,8 +38,8 @@ class StatedColumn:
         try:
             return tuple(_READ[self.type](key) for key in self.keys)
         except (KeyError, ValueError):
-            why = f"one of them is no {self.type}"
-            hint = f"Write keys such as {_EXAMPLE[self.type]}, or say that {self.name} is text."
+            why = "not all of them fit the type of the column"
+            hint = f"Write keys such as {_EXAMPLE[self.type]}, or choose text as the type of {self.name}."
             raise InvalidParameter(f"the keys of {self.name}", ", ".join(self.keys), why, hint) from None
 
 

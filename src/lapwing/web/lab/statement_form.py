@@ -140,15 +140,17 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
     teaching = form.get("teaching") == "yes"
     names = {column.name for column in columns}
     if values["unit"] and values["unit"] not in names:
-        wrong["unit"] = "Choose a column of this table, or each row."
+        wrong["unit"] = "Choose a column of this table, or “none”."
     name = values["name"]
     if not name.isascii() or not name.isidentifier() or len(name) > 40:
-        wrong["name"] = "Take letters, digits and underscores, beginning with a letter."
+        wrong["name"] = "Use only letters, digits and underscores, at most 40. Begin with a letter."
     rows = _whole(values["rows"], 1, 10_000, "rows", wrong)
     people = _whole(values["people"], 1, MOST_PEOPLE, "people", wrong)
     epsilon = _decimal(values["epsilon"])
     if epsilon is None or not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-        wrong["epsilon"] = f"Write a number between {LEAST_EPSILON} and {LARGEST_EPSILON:g}. Less protects more."
+        wrong["epsilon"] = (
+            f"Write a number between {LEAST_EPSILON} and {LARGEST_EPSILON:g}. A smaller one protects more."
+        )
     delta = _decimal(values["delta"])
     if delta is None or values["delta"] not in DELTAS:
         wrong["delta"] = "Choose one of the list."
@@ -192,8 +194,8 @@ def _way(values: Mapping[str, str], wrong: dict[str, str]) -> dict[str, Any]:
         notation(true=way["true"] or None, false=way["false"] or None)
     except LapwingError:
         wrong["true"] = (
-            "No word may mean both yes and no. If one of your words is a usual one for the opposite, fill in both "
-            f"fields. A word has at most {LONGEST} characters."
+            "No word may mean both yes and no. If the usual words for the opposite include one of yours, fill in "
+            f"both fields. A word has at most {LONGEST} characters."
         )
     return way
 
@@ -207,7 +209,7 @@ def _column(line: Line, wrong: dict[str, str]) -> StatedColumn:
     if kind in ("number", "integer") and (line.low or line.high):
         low, high = _decimal(line.low), _decimal(line.high)
         if low is None or high is None:
-            wrong[place] = "Write both bounds as numbers with a point, such as 0 and 99.5, or neither."
+            wrong[place] = "Write both bounds as numbers with a point, such as 0 and 99.5, or leave both empty."
         elif not low < high:
             wrong[place] = "The lower bound must be below the upper one."
         else:
@@ -229,8 +231,8 @@ def _not_read(bench: Bench, columns: list[StatedColumn], wrong: dict[str, str]) 
         known = bench.provenance.get(column.name)
         if known is not None and known.is_read(column.bounds, column.keys):
             wrong[f"column-{place}"] = (
-                "This was read from the data, or is very close to what was, which only teaching mode may do. State "
-                "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or empty it."
+                "This was read from the data, or is very close to what was read. Only teaching mode may use it. State "
+                "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or leave it empty."
             )
 
 

@@ -114,7 +114,7 @@ _RULES = (
     _Rule(
         "temperature temperatur temp",
         "number",
-        "Degrees of weather or bodies, Celsius or Fahrenheit.",
+        "Temperatures of weather or bodies, in Celsius or Fahrenheit.",
         (-60, 130),
         units="deg degrees celsius fahrenheit",
     ),
@@ -123,7 +123,7 @@ _RULES = (
     _Rule(
         "income salary wage earnings einkommen gehalt lohn verdienst",
         "number",
-        "A year's income; more counts as the upper bound.",
+        "Income in a year. Higher values count as the upper bound.",
         (0, 200_000),
         units=_MONEY,
     ),
@@ -139,7 +139,7 @@ _RULES = (
     _Rule(
         "visits children kids kinder besuche members",
         "integer",
-        "A number of things of one person; more counts as the upper bound.",
+        "A count for one person. Higher values count as the upper bound.",
         (0, 20),
     ),
     _Rule("zip zipcode plz postcode postal postleitzahl phone telefon", "text", "Digits, but not a quantity."),
@@ -156,14 +156,14 @@ _RULES = (
         "text",
         "The name sounds like words or codes. State keys if you want to group by it.",
     ),
-    _Rule("count counts freq frequency deaths births cases", "integer", "A count. Say between which values it lies."),
+    _Rule("count counts freq frequency deaths births cases", "integer", "A count. State its lowest and highest value."),
     _Rule(
         "length width depth height thickness diameter radius size mass area volume distance dist speed velocity delay "
         "duration time pressure humidity humid density rate ratio total sum mean average avg median min max population "
         "pop gdp tax alt altitude elevation temperature precip visib mpg hp x y z laenge breite tiefe hoehe masse "
         "flaeche entfernung geschwindigkeit dauer summe mittelwert",
         "number",
-        "The name sounds like a quantity. Say between which values it lies.",
+        "The name sounds like a quantity. State its lowest and highest value.",
     ),
 )
 _ASKS = {"is", "has", "was", "ist", "hat", "war", "flag", "can", "kann"}
@@ -181,10 +181,10 @@ def suggest(name: str, declared: Type | None = None) -> Suggestion:
         return suggestion
     if declared == suggestion.type or {declared, suggestion.type} == {"integer", "number"}:
         return Suggestion(
-            declared, suggestion.bounds, suggestion.keys, suggestion.why or "As the file says.", suggestion.person
+            declared, suggestion.bounds, suggestion.keys, suggestion.why or "The type in the file.", suggestion.person
         )
     keys = ("true", "false") if declared == "boolean" else ()
-    return Suggestion(declared, None, keys, "As the file says.", suggestion.person)
+    return Suggestion(declared, None, keys, "The type in the file.", suggestion.person)
 
 
 def words_in(name: str) -> tuple[str, ...]:
@@ -219,20 +219,20 @@ def _by_name(words: tuple[str, ...]) -> Suggestion:
     people, identity = set(_PEOPLE.split()), set(_IDENTITY.split())
     if words and (words[-1] in identity or words[0] in ("id", "uuid") or (len(words) == 1 and words[0] in people)):
         whose = len(words) == 1 or bool(people & set(words))
-        return Suggestion("text", why="This seems to name somebody or something.", person=whose)
+        return Suggestion("text", why="This seems to identify somebody or something.", person=whose)
     if words and words[0] in _ASKS:
         return Suggestion("boolean", None, ("true", "false"), "The name asks yes or no.")
     if {"time", "hour"} <= set(words) or {"day", "birth"} <= set(words):
         return Suggestion("date", why="The name says date.")
     if words and words[0] in _COUNTS.split():
-        return Suggestion("integer", why="A count. Say between which values it lies.")
+        return Suggestion("integer", why="A count. State its lowest and highest value.")
     unit = words[-1] if words and words[-1] in _UNITS.split() else ""
     for about in ({_head(words)}, set(words)):
         for rule in _RULES:
             if about & set(rule.words.split()) and (not unit or unit in rule.units.split()):
                 return Suggestion(rule.type, rule.bounds, rule.keys, rule.why)
     if unit:
-        return Suggestion("number", why=f"It ends with a unit of measure ({unit}). Say between which values it lies.")
+        return Suggestion("number", why=f"It ends with a unit of measure ({unit}). State its lowest and highest value.")
     return Suggestion("text", why="We could not guess this column's type. Please choose one.")
 
 

@@ -40,7 +40,7 @@ function bringing(form: HTMLFormElement): void {
     complain("");
     if (file.size > most)
       return complain(
-        `This file has ${size(file.size)}; ${size(most)} is the most. Bring fewer columns or rows, or save it as Parquet.`,
+        `This file has ${size(file.size)}, and at most ${size(most)} are allowed. Bring fewer columns or rows, or save it as Parquet.`,
       );
     if (!file.size) return complain("The file is empty. Choose one with rows in it.");
     const request = new XMLHttpRequest(); // fetch does not tell how much is sent

@@ -2,7 +2,7 @@
 import { LitElement, css, html, nothing, type TemplateResult } from "lit";
 import { chart, narrow, type Mark, type Point } from "./lib/chart.js";
 import type { Result, Series, Value } from "./lab/kinds.js";
-import { calm, said } from "./lab/look.js";
+import { calm, errorOf, said } from "./lab/look.js";
 import { told } from "./lab/told.js";
 
 interface Streamed {
@@ -127,10 +127,12 @@ function sentence(now: Streamed): string {
   const [series] = now.result.series;
   const last = series?.values[series.values.length - 1];
   if (!series || !last || last.value === null) return "";
-  const half = last.low === null || last.high === null ? null : (last.high - last.low) / 2;
-  const error =
-    half === null ? "" : `, off by at most ${said(half)} with ${Math.round(100 * now.result.confidence)} % confidence`;
-  return `${last.label}: ${series.name} ${said(last.value, 6)}${error}. ${now.left.toLocaleString("en")} steps are left, and cost nothing more.`;
+  const error = errorOf(last);
+  const off =
+    error === null
+      ? ""
+      : `, off by at most ${said(error)} with ${Math.round(100 * now.result.confidence)} % confidence`;
+  return `${last.label}: ${series.name} ${said(last.value, 6)}${off}. ${now.left.toLocaleString("en")} steps are left, and cost nothing more.`;
 }
 
 /** The rows of the table below, from what came; its head stays. */

@@ -19,7 +19,7 @@ MOST_COLUMNS = 8
 SHOWN = 50
 """Classes that are listed, the largest first."""
 NO_GUARANTEE = (
-    "k-anonymity has no epsilon and gives no guarantee: people who know something else about somebody may find them"
+    "k-anonymity has no epsilon and gives no guarantee: whoever knows other facts about a person may find that person"
 )
 _INSTEAD = "Use teaching mode to look at it, and release a count, a histogram or a table by group instead."
 
@@ -88,10 +88,9 @@ class Anonymous(Analysis):
         sizes = Counter(zip(*(labels[column.name] for column in self.columns), strict=True))
         values = tuple(Value(" · ".join(map(str, label)), float(size)) for label, size in sizes.most_common(SHOWN))
         notes = (
-            NO_GUARANTEE,
             f"{len(groups.rows):,} rows in {len(groups.classes):,} classes of at least {groups.k}",
-            f"certainty penalty {groups.losses.certainty:.3f} (0: nothing was made coarser; 1: nothing is left)",
-            f"average class {groups.losses.class_size:.2f} times k",
+            f"certainty penalty {groups.losses.certainty:.3f} (0: nothing was made coarser; 1: no detail is left)",
+            f"the average class has {groups.losses.class_size:.2f} times k rows",
         )
         label = " · ".join(column.name for column in self.columns)
         return Result("table", (Series("rows alike", values),), label, notes=notes)

@@ -26,7 +26,7 @@ from lapwing.web.wording import plainly
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
-EACH = "the error holds for each bar by itself; of many bars, some are off by more"
+EACH = "the error holds for each bar alone; among many bars, some are off by more"
 
 
 def lab_notes(notes: Iterable[str]) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ class Histogram(Simple):
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """Of which column, and where the bins end."""
-        hint = f"Numbers that rise, such as 0 20 40 60. Empty means its keys, or {BINS} bins between the bounds."
+        hint = f"Rising numbers, such as 0 20 40 60. If empty: a bin for each key, or {BINS} bins between the bounds."
         column = forms.chosen("column", "Histogram of", _usable(statement))
         return (column, Field("edges", "Edges of the bins", kind="text", hint=hint))
 

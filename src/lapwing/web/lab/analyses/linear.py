@@ -134,7 +134,7 @@ class Linear(Model):
             for i, (column, slope, width) in enumerate(zip(self.columns, slopes, _widths(self.bounds), strict=True))
         )
         note = f"how far {self.predicted.name} moves when the column goes from its lower to its upper bound"
-        note += "; with a small budget, effects are too small, because noise draws them towards 0"
+        note += "; with a small budget, effects come out too small, because noise draws them towards 0"
         return (Series(self.output, values, note=note),)
 
     def written(self, model: Any) -> tuple[str, ...]:

@@ -52,8 +52,8 @@ class Local(Analysis):
         """Which answers, and how they are randomised."""
         protocols = tuple(PROTOCOLS.items())
         return (
-            forms.chosen("column", "Everybody's", grouping.usable(statement)),
-            Field("protocol", "randomised by", protocols, "response", titled=False),
+            forms.chosen("column", "Column with the answers", grouping.usable(statement)),
+            Field("protocol", "Randomised by", protocols, "response", titled=False),
         )
 
     @classmethod
@@ -87,14 +87,14 @@ class Local(Analysis):
         """From the protocol's own probabilities: the coins do not depend on the data, and hardly on the truth."""
         errors = tuple(self._error(epsilon, statement) for epsilon in EPSILONS)
         return Preview(
-            (Band("people", errors),),
+            (Band("number of people", errors),),
             CONFIDENCE,
             0.0,
             (
                 EACH,
                 "local: every report is private by itself, against everybody, including the collector",
                 f"one report for each of {statement.people:,} people, as you stated; missing people send a blank one",
-                "the error grows with the square root of the number of people; the error of a curator does not grow",
+                "the error grows with the square root of the number of people; the error of “Count” does not grow",
             ),
             f"{PROTOCOLS[self.protocol]} (lapwing.crowd.{type(self.of_size(1.0, 'person')).__name__})",
         )
@@ -149,10 +149,10 @@ class Local(Analysis):
             shown.append(Value(name, float(estimates.counts[i]) * scale, *ends))
         notes = (
             f"each report costs {protocol.privacy_loss()}: that is each person's own guarantee, against everybody",
-            "the rows are here already, so the table's ledger is charged as well",
-            "estimates may be negative; cutting them off would bias them",
+            "the rows are already in this table, so its budget is charged as well",
+            "estimates may be negative; setting them to 0 would bias them",
         )
-        return Result("bars", (Series("people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
+        return Result("bars", (Series("number of people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
 
     def _charge(self, data: Data, epsilon: float, protocol: Protocol) -> Loss:
         loss = PureDP(epsilon, unit=data.statement.unit_word)
@@ -196,7 +196,7 @@ class Local(Analysis):
             counts = [float(row[0]) if row else 0.0 for row in grouping.by_value(source, self.column, what)]
         progress(1.0)
         values = tuple(Value(name, count) for name, count in zip(self.answers, counts, strict=True))
-        return Result("bars", (Series("people", values),), self.column.name)
+        return Result("bars", (Series("number of people", values),), self.column.name)
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """The protocol, as devices, an aggregator and an analyst use it."""
@@ -214,7 +214,7 @@ class Local(Analysis):
             f"answers = [answer if answer in known else blank for answer in rows[{name!r}]]",
             "# The number of reports is public, the number of rows is not. Blank answers fill the difference.",
             f"answers += [blank] * ({reports} - len(answers))",
-            "reports = protocol.randomize(answers)  # everybody for themselves",
+            "reports = protocol.randomize(answers)  # each person for their own answer",
             f"print(protocol.estimate(protocol.absorb(None, reports){candidates}))",
         )
         return "\n".join(lines)

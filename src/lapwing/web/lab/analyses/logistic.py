@@ -163,7 +163,7 @@ class Logistic(Model):
         for i, bounds in enumerate(self.bounds):
             ends[2 * i : 2 * i + 2, i] = bounds
         curves = self._probabilities(model, ends)
-        note = "how far the probability moves from the column's lower to its upper bound, the others in the middle"
+        note = "how far the probability moves from the lower to the upper bound of a column, the others in the middle"
         return tuple(
             Series(
                 f"effect on the probability of {self._called(name)}",
@@ -187,4 +187,4 @@ class Logistic(Model):
     def written(self, model: Any) -> tuple[str, ...]:
         """Which method was taken."""
         method = getattr(model, "method_", None)
-        return (f"learnt by {METHODS.get(method, method)}",) if method else ()
+        return (f"the method was {METHODS.get(method, method)}",) if method else ()

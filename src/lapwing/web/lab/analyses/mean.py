@@ -59,8 +59,8 @@ class Mean(Simple):
     def remarks(self, statement: Statement) -> tuple[str, ...]:
         """What the error rests on."""
         if not self.where.sql:
-            return (f"the error is for {statement.people:,} rows with a value, the number you stated",)
-        return (f"the error is for {statement.people:,} rows; those that match are fewer, so it is larger",)
+            return (f"the error assumes {statement.people:,} rows with a value, the number you stated",)
+        return (f"the error is for {statement.people:,} rows; fewer rows match the condition, so it will be larger",)
 
     def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """The mean without bounds."""

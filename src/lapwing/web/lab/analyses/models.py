@@ -41,7 +41,7 @@ WHY = (
     "Measured by fitting the same model to as many made-up rows within your bounds as you stated; "
     "the real error depends on the data."
 )
-NARROW, CROWDED = 0.25, "if rows fill a quarter of the bounds"
+NARROW, CROWDED = 0.25, "if values fill a quarter of the bounds"
 """Bounds are wider than the data more often than not, and then a model is farther off."""
 TABLE = 1_000
 """Which made-up rows: noise has other numbers."""
@@ -113,12 +113,15 @@ class Model(Analysis):
     def preview(self, statement: Statement) -> Preview:
         """By simulation on rows that nobody has."""
         people = max(1, statement.people)
-        notes = ["one row of each unit is learnt from" if statement.unit else "every row is a unit of its own"]
+        word = statement.unit_word
+        notes = [
+            f"the model learns from one row of each {word}" if statement.unit else "each row is a different person"
+        ]
         if statement.people > MOST_ROWS:
-            notes.append(f"about {MOST_ROWS:,} units are learnt from, drawn at random")
+            notes.append(f"the model learns from about {MOST_ROWS:,} {word}s, drawn at random")
         bands = (
             Band(f"{self.output}, {CROWDED}", _simulated(self, people, NARROW), why=WHY),
-            Band(f"{self.output}, if rows fill the bounds", _simulated(self, people, 1.0), why=WHY),
+            Band(f"{self.output}, if values fill the bounds", _simulated(self, people, 1.0), why=WHY),
         )
         return Preview(bands, CONFIDENCE, 0.0, (WHY, *notes), self.mechanism)
 
@@ -248,7 +251,7 @@ class Model(Analysis):
             ")",
             f"print(model.quote(columns={len(self.columns)}))",
             "",
-            f"# One row of each {statement.unit_word}; the fit pays before it looks at them.",
+            f"# One row of each {statement.unit_word}; the fit pays before it looks at the rows.",
             f"columns = {columns!r}",
             f"rows = table.raw_rows({named})",
             "X = np.column_stack([rows[name] for name in columns])",

@@ -38,8 +38,8 @@ class Nested(Simple):
 
     slug = "nested"
     title = "Groups that add up"
-    summary = "How many in each group, and in each group within it. Parts add up to their whole, at every level."
-    mechanism = "noise on every level, then the counts that add up and are nearest to all of them (Hierarchy)"
+    summary = "Counts of groups, and of smaller groups within them. The parts add up to their whole, at every level."
+    mechanism = "noise on the counts of every level, then the nearest counts that add up (Hierarchy)"
 
     levels: tuple[StatedColumn, ...]
     weights: str = "levels"
@@ -52,13 +52,13 @@ class Nested(Simple):
         usable = grouping.usable(statement)
         offered = forms.choices(usable) if len(usable) > 1 else ()
         first, second = (offered[0][0], offered[1][0]) if offered else ("", "")
-        within = "Such as Coast: Seaham, Portwick; Hills: Highfold. Empty: all combinations. Public, never read."
+        within = "Such as Coast: Seaham, Portwick; Hills: Highfold. If empty: all combinations. Public, never read."
         return (
             Field("first", "Large groups", offered, first, hint="Columns with keys."),
             Field("second", "In each of them", offered, second),
             Field("third", "And in each of those", (("", "nothing more"), *offered), ""),
             Field("weights", "Most accurate", WEIGHTS, "levels", titled=False),
-            Field("tree", "Which is in which?", value=_known(usable), kind="text", hint=within, titled=False),
+            Field("tree", "Small groups in large ones", value=_known(usable), kind="text", hint=within, titled=False),
         )
 
     @classmethod
@@ -76,9 +76,9 @@ class Nested(Simple):
         for column in levels[2:] if tree else levels:
             count *= len(grouping.values(column))
         if count > MOST_LEAVES:
-            why = f"make {count:,} smallest groups, which are too many to show"
+            why = f"there would be {count:,} smallest groups, which are too many to show"
             raise InvalidParameter(
-                "second", levels[1].name, why, f"Choose columns with {MOST_LEAVES} at most together."
+                "second", levels[1].name, why, f"Choose columns with at most {MOST_LEAVES} combinations."
             )
         return cls(levels, forms.choice(form, "weights", [name for name, _ in WEIGHTS]), tree)
 
@@ -166,11 +166,12 @@ def _read(text: str, levels: tuple[StatedColumn, ...]) -> Tree:
         name, _, rest = (piece.strip() for piece in part.partition(":"))
         words = tuple(filter(None, (word.strip() for word in rest.split(","))))
         if name not in outer or name in below:
-            why = f"has “{name}” where a key of {levels[0].name} belongs, each once"
+            why = f"“{name}” is not a key of {levels[0].name}, or stands there twice"
             raise InvalidParameter("tree", text, why, hint)
         if not words or not set(words) <= set(inner):
-            wrong = next((word for word in words if word not in inner), "nothing")
-            why = f"has “{wrong}” in {name}, where a key of {levels[1].name} belongs"
+            wrong = next((word for word in words if word not in inner), "")
+            key = f"key of {levels[1].name}"
+            why = f"“{wrong}” is not a {key}" if wrong else f"{name} has no {key}"
             raise InvalidParameter("tree", text, why, hint)
         below[name] = words
     return tuple(below.items())

@@ -28,7 +28,7 @@ class Quantiles(Simple):
 
     slug = "quantiles"
     title = "Quantiles"
-    summary = "The values below which a quarter, a half or another share of the rows lies. A half is the median."
+    summary = "Values below which a given share of the rows lies, such as a quarter. For a half, this is the median."
     shape: ClassVar[Shape] = "curve"
     mechanism: ClassVar[str] = "the exponential mechanism over ranks (lapwing.mechanisms.Quantile)"
 
@@ -84,7 +84,7 @@ class Quantiles(Simple):
             )
             for band in ranks.bands
         )
-        note = "the distance between ranks depends on the data, so the error is stated in ranks"
+        note = "how far apart the values of two ranks are depends on the data, so the error is given in ranks"
         return replace(ranks, bands=(*ranks.bands, *even), notes=(note, *ranks.notes))
 
     def result(self, answer: Answer | Unprotected) -> Result:

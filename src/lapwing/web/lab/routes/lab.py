@@ -323,7 +323,7 @@ async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title
     job = bench.start(work, where=f"/lab/{bench.id}#columns", title=title)
     await job.ended.waited(QUICK)
     if job.state == "done":
-        return redirect(site, job.where, "The answer is shown beside the column. It counts once you state it.")
+        return redirect(site, job.where, "What was found is shown beside the column. Save the form to state it.")
     return redirect(site, f"/lab/{bench.id}/jobs/{job.id}")
 
 

@@ -3,7 +3,7 @@ import { css, html, nothing, type TemplateResult } from "lit";
 import { Asked, TEACHING } from "./asked.js";
 import type { Result, Series, Value } from "./kinds.js";
 import { told } from "./told.js";
-import { asPrecise, said } from "./look.js";
+import { asPrecise, errorOf, said } from "./look.js";
 import { legend, picture } from "./picture.js";
 import { benchOf, underWay } from "./waiting.js";
 
@@ -60,7 +60,7 @@ class Answer extends Asked<{ result: Result }> {
     if (ranged.length)
       return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.`;
     if (mine.shape === "points")
-      return `${known.length} points: private ones in teal, exact ones in grey. How far apart they lie is what the noise did.`;
+      return `${known.length} points: private ones in teal, exact ones in grey. The noise moved them apart.`;
     const worst = known.reduce((a, b) =>
       Math.abs((b.value.value as number) - (b.truth as number)) >
       Math.abs((a.value.value as number) - (a.truth as number))
@@ -79,8 +79,8 @@ class Answer extends Asked<{ result: Result }> {
     const value = series?.values.find((one) => one.value !== null);
     if (!series || !value || value.value === null) return "";
     const name = value.label === series.name ? series.name : `${series.name} of ${value.label}`;
-    const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
-    const private_ = `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value, half)}${half === null ? "" : `, ± ${said(half, 2)}`}.`;
+    const error = errorOf(value);
+    const private_ = `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value, error)}${error === null ? "" : `, ± ${said(error, 2)}`}.`;
     const truth = other(exact, series, value)?.value;
     if (typeof truth !== "number") return private_;
     const cut = after(exact, series, value);
@@ -114,13 +114,13 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = rows.some(({ value }) => value.low !== null);
     const cut = exact?.series.some(({ name }) => name.endsWith(AFTER));
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Private, before noise</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">With limits, without noise</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
-        const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
+        const error = errorOf(value);
         const truth = other(exact, series, value)?.value;
         const bounded = after(exact, series, value);
         return html`<tr>${several || !labelled ? html`<td>${series.name}</td>` : nothing}${labelled ? html`<td>${value.label}</td>` : nothing}
-          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, half)}</td>${ranged ? html`<td class="right noise">${half === null ? "–" : `± ${said(half, 2)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
+          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, error)}</td>${ranged ? html`<td class="right noise">${error === null ? "–" : `± ${said(error, 2)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
           ${exact ? html`<td class="right exact">${typeof truth === "number" ? said(truth, 7) : "–"}</td>${cut ? html`<td class="right exact">${typeof bounded === "number" ? said(bounded, 7) : "–"}</td>` : nothing}` : nothing}</tr>`;
       })}</tbody></table>${mine.series.filter(({ note }) => note).map(({ note, name }) => html`<p class="quiet">${several ? `${name}: ${note}` : `${note[0]?.toUpperCase()}${note.slice(1)}`}.</p>`)}`;
   }

@@ -55,12 +55,12 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
     const falls =
       first.exact === 1
         ? "The exact answer gives the target away every time"
-        : "Even the exact answer does not change with this target";
+        : "Even the exact answer is the same with and without this target";
     const again =
       last.private !== null && last.private > first.private + 0.1
         ? `With ${last.questions} such answers, the attacker was right ${hundred(last.private)} times out of 100. `
         : `With ${last.questions} such answers, an attacker could be right ${limit(last.bound)} times out of 100. `;
-    return `${falls}. With this answer, the attacker was right ${hundred(first.private)} times out of 100. The no attacker can be right more often is ${atMost(first.bound)}. ${again}${this.price(last)}`;
+    return `${falls}. With this answer, the attacker was right ${hundred(first.private)} times out of 100. The proved limit is ${atMost(first.bound)} times out of 100. ${again}${this.price(last)}`;
   }
 
   /** What so many answers would cost, beside what is left. */

@@ -23,7 +23,7 @@ class Look extends Asked<{ result: Result }> {
     return html`${this.button("Look at it", () => this.sent())}
       ${
         found
-          ? html`<ul>${found.result.notes.filter((note) => !note.includes("no guarantee")).map((note) => html`<li>${note}</li>`)}</ul>
+          ? html`<ul>${found.result.notes.map((note) => html`<li>${note}</li>`)}</ul>
         ${found.result.series.map(
           ({
             name,

@@ -5,7 +5,7 @@ import { bins, stacks, within } from "../math/lab.js";
 import { Asked } from "./asked.js";
 import type { Result } from "./kinds.js";
 import { told } from "./told.js";
-import { said } from "./look.js";
+import { errorOf, said } from "./look.js";
 
 interface Output {
   series: string;
@@ -56,32 +56,32 @@ class Draws extends Asked<Found> {
     const one = outputs[this.which];
     if (!one) return html`<p>There is no number to draw again.</p>`;
     const name = (of: Output): string => (of.label === of.series ? of.series : `${of.series}: ${of.label}`);
-    return html`${outputs.length > 1 ? html`<label>Of which number? <select @change=${(event: Event) => (this.which = Number((event.target as HTMLSelectElement).value))}>${outputs.map((of, i) => html`<option value=${i}>${name(of)}</option>`)}</select></label>` : nothing}
+    return html`${outputs.length > 1 ? html`<label>Which number? <select @change=${(event: Event) => (this.which = Number((event.target as HTMLSelectElement).value))}>${outputs.map((of, i) => html`<option value=${i}>${name(of)}</option>`)}</select></label>` : nothing}
       <div class="legend"><span class="dots">● a draw</span>${one.exact === null ? nothing : html`<span class="truth">┃ exact answer</span>`}<span class="mine">▲ the answer you got</span></div>
       <figure>${this.picture(one)}</figure>
       <p class="seen" role="status">${this.sentence(one)}</p>
-      ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is nearer to the exact answer than most of them. This is why each draw has its price.</p>` : before}
+      ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is usually nearer to the exact answer than one draw. This is why each draw has its price.</p>` : before}
       <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Draws"><table><thead><tr><th scope="col">From</th><th scope="col">to</th><th scope="col" class="right">draws</th></tr></thead>
         <tbody>${bins(one.draws, 20).map(({ from, to, count }) => html`<tr><td>${said(from, 5)}</td><td>${said(to, 5)}</td><td class="right">${count}</td></tr>`)}</tbody></table></div></details>`;
   }
 
-  private half(one: Output): number | null {
+  private error(one: Output): number | null {
     const series = this.mine?.series.find(({ name }) => name === one.series);
     const value = series?.values.find(({ label }) => label === one.label);
-    return value && value.low !== null && value.high !== null ? (value.high - value.low) / 2 : null;
+    return value ? errorOf(value) : null;
   }
 
   private sentence(one: Output): string {
     const count = one.draws.length;
-    const half = this.half(one);
+    const error = this.error(one);
     const middle = one.draws.reduce((sum, draw) => sum + draw, 0) / count;
     if (one.exact === null)
       return `${count} draws lie between ${said(Math.min(...one.draws), 4)} and ${said(Math.max(...one.draws), 4)}; their average is ${said(middle, 5)}.`;
     const near =
-      half === null
+      error === null
         ? ""
-        : ` ${within(one.draws, one.exact, half)} of ${count} are off by at most ${said(half, 2)}, as far as was promised.`;
-    return `Around the exact ${said(one.exact, 6)}, ${count} draws average ${said(middle, 5)}.${near}`;
+        : ` ${within(one.draws, one.exact, error)} of ${count} are off by at most ${said(error, 2)}, the error of your answer.`;
+    return `The exact answer is ${said(one.exact, 6)}, and the average of ${count} draws is ${said(middle, 5)}.${near}`;
   }
 
   /** Every draw a dot, stacked where they are many. */

@@ -14,6 +14,9 @@ export type Nearby = { people: number; bands: Band[] }[];
 /** What rests on more than what was stated is a guess, and no limit. */
 const limit = (band: Band): string => (band.why ? "about" : "at most");
 
+/** Whom the statement counts. */
+const crowdOf = ({ unit }: QuestionHandles): string => (unit === "row" ? "rows" : "people");
+
 export class Handles extends LitElement {
   static override properties = {
     asking: { attribute: false },
@@ -96,11 +99,11 @@ export class Handles extends LitElement {
     const shown = error ?? ends[1];
     const word = limit(band);
     return html`<div class="accuracy">
-      <label class="name" for="accuracy">Be off by ${word}${bands.length > 1 ? ", in" : ""}</label>${choice}
+      <label class="name" for="accuracy">Accept an error of ${word}${bands.length > 1 ? ", in" : ""}</label>${choice}
       <input id="accuracy" type="range" min="0" max=${STEPS} step="1" .value=${String(accuracyPlace(shown, STEPS, ends))}
-        aria-valuetext="off by ${word} ${said(shown)} ${band.measured_in} ${band.why ? "" : sure(asking.preview.confidence)}"
+        aria-valuetext="error ${word} ${said(shown)} ${band.measured_in} ${band.why ? "" : sure(asking.preview.confidence)}"
         @input=${(event: Event) => this.want(accuracyAt(Number((event.target as HTMLInputElement).value), STEPS, ends))} />
-      <input class="typed" type="number" min="0" step="any" aria-label="Off by ${word}, typed" .value=${error === null ? "" : String(Number(error.toPrecision(3)))}
+      <input class="typed" type="number" min="0" step="any" aria-label="Error ${word}, typed" .value=${error === null ? "" : String(Number(error.toPrecision(3)))}
         @change=${(event: Event) => {
           const typed = Number((event.target as HTMLInputElement).value);
           if (typed > 0) this.want(Math.min(typed, ends[0]));
@@ -117,12 +120,12 @@ export class Handles extends LitElement {
     if (over) {
       const still = band && most >= (asking.places[0] ?? 0) ? errorAt(asking.places, band.errors, most) : null;
       if (most < 0.01)
-        return "The budget of this table is spent. What was answered stays yours; nothing more can be asked.";
+        return "The budget of this table is spent. The answers you have stay yours; nothing more can be asked.";
       const buys =
         still === null
           ? ""
-          : `, which buys ${band?.output} to within ${said(still)}${band?.measured_in ? ` ${band.measured_in}` : ""}`;
-      return html`More than is left. You can still spend ${said(most)}${buys}. <button type="button" @click=${() => this.move(most)}>Take ${said(most)}</button>`;
+          : `, for an error of ${band ? limit(band) : ""} ${said(still)}${band?.measured_in ? ` ${band.measured_in}` : ""} in ${band?.output}`;
+      return html`This costs more than is left. You can still spend ${said(most)}${buys}. <button type="button" @click=${() => this.move(most)}>Take ${said(most)}</button>`;
     }
     const error = band ? errorAt(asking.places, band.errors, this.epsilon) : null;
     if (!band || error === null)
@@ -144,6 +147,8 @@ export class Handles extends LitElement {
     const others = (ranks ? [] : (this.nearby ?? []))
       .map(({ people, bands }) => ({ people, points: curve(bands[this.output]) }))
       .filter(({ points }) => differs(points));
+    const crowd = crowdOf(asking);
+    const counted = (people: number): string => `${said(people)} ${crowd}`;
     const marks: Mark[] = others.map(({ people, points }) => ({
       kind: "line",
       ink: "quiet",
@@ -164,18 +169,21 @@ export class Handles extends LitElement {
     if (left < 10 && left >= 0.01)
       marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
-    const crowds = others.map(({ people }) => said(people));
+    const crowds = others.map(({ people }) => counted(people));
+    const most = others.reduce<(typeof others)[number] | null>((a, b) => (a && a.people > b.people ? a : b), null);
+    const worse = (most?.points[0]?.[1] ?? 0) > (mine[0]?.[1] ?? 0);
+    const more = (most?.people ?? 0) > asking.people;
     const size = this.nearby
       ? html`<p class="quiet">${
           ranks
-            ? "The error in ranks is the same for any number of people. In a larger crowd the same ranks are closer together in value."
+            ? `The error in ranks does not depend on the number of ${crowd}. With more ${crowd}, the values of neighbouring ranks are closer together.`
             : !crowds.length
-              ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.`
-              : `The solid line is for ${said(asking.people)} people, the dashed ${crowds.length > 1 ? "lines are" : "line is"} for ${crowds.join(" and ")}. The noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`
+              ? `The error of ${band.output} does not depend on the number of ${crowd}.`
+              : `The solid line is for ${counted(asking.people)}, the dashed ${crowds.length > 1 ? "lines are" : "line is"} for ${crowds.join(" and ")}. With more ${crowd}, the error is ${worse === more ? "larger" : "smaller"}.`
         }</p>`
       : html`<p class="quiet soon">…</p>`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
-      <figcaption class="quiet">How far off ${band.output} may be at each ε. This does not look at your data: ${band.why ? "it is a guess from what you stated. " + band.why : "it follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}
+      <figcaption class="quiet">How far off ${band.output} may be at each ε. Your data was not read for this. ${band.why ? "The error is a guess from what you stated. " + band.why : "The error follows from the method and from what you stated about the table."}</figcaption></figure>${size}
       <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
   }
 
@@ -188,7 +196,7 @@ export class Handles extends LitElement {
       .map((epsilon, place) => ({ epsilon, place }))
       .filter(({ place }) => place % 20 === 0 || place % 20 === 6 || place % 20 === 14);
     return html`<div class="scroll" tabindex="0" role="group" aria-label="How far off at each epsilon"><table>
-      <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${said(people)} people</th>`)}</tr></thead>
+      <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${said(people)} ${crowdOf(asking)}</th>`)}</tr></thead>
       <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `± ${said(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;
   }
 

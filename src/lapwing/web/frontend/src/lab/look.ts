@@ -1,6 +1,7 @@
 // What the parts of the lab share: how numbers are written, and how things look inside their elements.
 import { css } from "lit";
 import { INKS } from "../lib/chart.js";
+import type { Value } from "./kinds.js";
 
 /** A number for people: grouped, with as many digits as say something. */
 export function said(value: number, digits = 3): string {
@@ -17,6 +18,11 @@ export function asPrecise(value: number, error: number | null): string {
   if (Number.isInteger(value) && Number.isInteger(2 * error)) return said(value, 12);
   const fine = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(error))));
   return value.toLocaleString("en", { maximumFractionDigits: fine, minimumFractionDigits: fine }).replace("-", "−");
+}
+
+/** How far off a value may be: to the farther end, where one of them is a bound such as 0. */
+export function errorOf({ value, low, high }: Value): number | null {
+  return value === null || low === null || high === null ? null : Math.max(high - value, value - low);
 }
 
 export const sure = (confidence: number): string => `with ${Math.round(100 * confidence)}\u00a0% confidence`;

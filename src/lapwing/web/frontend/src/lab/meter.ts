@@ -22,7 +22,7 @@ export class Meter extends LitElement {
     const wide = (share: number): string => `width:${(100 * share).toFixed(2)}%`;
     const remains = Math.max(0, this.allowance - this.spent);
     const words = over
-      ? html`It would take <b>${said(this.asked)}</b>, and <b>${said(remains)}</b> is left.`
+      ? html`This question would take <b>${said(this.asked)}</b>, but only <b>${said(remains)}</b> is left.`
       : html`Spent <b>${said(this.spent)}</b>${this.asked ? html` · this question takes <b>${said(this.asked)}</b>` : nothing} · <b>${said(left * this.allowance)}</b> ${this.asked ? "would be" : "is"} left of ${said(this.allowance)}`;
     return html`<div class="bar ${over ? "over" : ""}" role="img" aria-label="Budget: ${said(this.spent)} of ${said(this.allowance)} spent${this.asked ? `, this question takes ${said(this.asked)}` : ""}">
         <span class="spent" style=${wide(spent)}></span><span class="asked" style=${wide(over ? 1 - spent : asked)}></span>

@@ -3,7 +3,7 @@ import { nothing, svg, type SVGTemplateResult } from "lit";
 import { narrow, wide } from "../lib/chart.js";
 import { squarified, type Box } from "../lib/treemap.js";
 import type { Series, Value } from "./kinds.js";
-import { said } from "./look.js";
+import { errorOf, said } from "./look.js";
 
 interface Node {
   value: Value;
@@ -93,8 +93,8 @@ function words(node: Node, box: Box, leaf: boolean): SVGTemplateResult | typeof 
   const room = leaf ? letters : letters - number.length - 1;
   if (room < 2 || !fits(box)) return nothing;
   const name = node.name.length > room ? `${node.name.slice(0, room - 1)}…` : node.name;
-  const { low, high } = node.value;
-  const off = low === null || high === null ? "" : `± ${said((high - low) / 2)}`;
+  const error = errorOf(node.value);
+  const off = error === null ? "" : `± ${said(error)}`;
   const lines = leaf ? [number, off, node.exact === null ? "" : `exact ${said(node.exact, 9)}`].filter(Boolean) : [];
   const shown = lines.filter((line, place) => box.height >= 16 + 15 * (place + 1) && line.length <= letters);
   return svg`<text class="name" x=${box.x + 5} y=${box.y + 14}>${leaf ? name : `${name} ${number}`}</text>
