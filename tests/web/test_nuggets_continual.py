@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from comparisons import continual
 from playwright.sync_api import expect
@@ -48,6 +49,9 @@ def test_what_is_said_of_a_year_is_true() -> None:
     assert root[-1] < tree[-1] / 2, "its error is less than half of the tree's"
     better = sum(one < other for one, other in zip(root, tree, strict=True))
     assert better > 0.97 * YEAR, "better on nearly every day"
+    nuclear = float(np.linalg.svd(continual.running(YEAR), compute_uv=False).sum()) / YEAR
+    mean = math.sqrt(sum(width**2 for width in root) / YEAR) / HALF
+    assert f"The square root is {100 * (mean / nuclear - 1):.0f} % above this limit" in TEXT
 
 
 def test_what_is_said_of_a_week_is_true() -> None:

@@ -119,7 +119,8 @@ STEPS = (
                 "groups",
                 "Into how many groups are results split?",
                 "The smallest group decides how much noise is acceptable. Write 1 if there are no groups. If you "
-                "ticked groups, a table or what is most common, only these are split. Otherwise every result is.",
+                "ticked a question about groups, a table or what is most common, only these questions are split. "
+                "Otherwise every result is.",
                 "number",
                 most=MOST_GROUPS,
                 unit="groups",
@@ -147,7 +148,11 @@ STEPS = (
                 "Trust decides where the noise is added, and that decides how much of it there is.",
                 options=(
                     Option("us", "One place that people trust", "A clinic, a registry, our own data team."),
-                    Option("partners", "Several organisations, each only its own", "Banks or clinics that compare."),
+                    Option(
+                        "partners",
+                        "Several organisations; each sees only its own data",
+                        "Banks or clinics that compare.",
+                    ),
                     Option(
                         "two",
                         "Nobody, but two organisations compute together",

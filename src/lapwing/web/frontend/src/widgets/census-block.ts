@@ -102,7 +102,7 @@ export class CensusBlockStory extends Story {
     const { lines, blocks, all } = this.found;
     const numbers = lines.reduce((sum, line) => sum + (line.count ? 3 : 1), 0);
     if (!all)
-      return `${numbers} numbers are published. More than ${MOST.toLocaleString("en")} different blocks would give the same numbers, so the residents are still safe. Publish one more table.`;
+      return `${numbers} numbers are published. More than ${MOST.toLocaleString("en")} different blocks would give the same numbers, so the residents cannot be listed yet. Publish one more table.`;
     if (blocks.length === 1)
       return `${numbers} numbers are published, and only one block of seven people fits all of them. So every age, sex, origin and marriage is known${this.suppress ? ", although every small group was left out" : ""}. No record was ever released.`;
     return `${numbers} numbers are published, and ${blocks.length} blocks fit. The attacker is certain of what all these blocks have in common. Where the blocks differ, the percentage is the attacker's belief.`;
