@@ -110,8 +110,8 @@ def test_numbers_that_might_leave_the_field_are_refused() -> None:
         ({"prime": 2, "largest": 1}, "exceed the number of parties"),
         ({"prime": 101}, "does not fit"),
         ({"parties": 1}, "at least 2"),
-        ({"threshold": 5}, "only 4 parties"),
-        ({"threshold": 1}, "at least 2"),
+        ({"threshold": 5}, "from 2 to 4"),
+        ({"threshold": 1}, "from 2 to 4"),
     ],
 )
 def test_schemes_that_cannot_work_are_refused(wrong: dict[str, int], why: str) -> None:

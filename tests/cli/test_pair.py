@@ -213,7 +213,7 @@ def test_one_person_uploads_and_a_code_works_once(people: Path) -> None:
         (("upload", "--check"), "--check looks at a CSV"),
         (("ask", "SELECT COUNT(*) FROM people WHERE weight > 3", "--epsilon", "1"), "weight"),
         (("ask", "SELECT MEDIAN(age) FROM people", "--epsilon", "1"), "Ask for a histogram"),
-        (("ask", "SELECT COUNT(*) FROM people WHERE income > 3", "--epsilon", "1"), "which can be added up"),
+        (("ask", "SELECT COUNT(*) FROM people WHERE income > 3", "--epsilon", "1"), "which can only be added up"),
         (("serve", "csq"), "Write one of: as, csp."),
     ],
 )
@@ -229,7 +229,7 @@ def test_somebody_with_another_key_is_refused_before_a_server_hears_of_it(people
     run("key", tmp_path, "eve")
     words = ("ask", people, sql, "--epsilon", 1, "--key")
     assert "whom the file of the pair names. It names: analyst." in run(*words, tmp_path / "eve.pem", code=2)
-    assert "there is no such file" in run(*words, tmp_path / "nobody.pem", code=2)
+    assert "does not exist, or cannot be read" in run(*words, tmp_path / "nobody.pem", code=2)
     assert "has no certificate in it" in run(*words, people / "codes.txt", code=2)
     assert "servers answer only the analysts named in pair.yaml" in run("ask", tmp_path, sql, "--epsilon", 1, code=2)
 
@@ -288,7 +288,7 @@ def test_two_machines_make_their_own_keys_and_only_certificates_travel(tmp_path:
         os.replace(folder / name / "rows.db", machine / name / "rows.db")
         (machine / "pair.yaml").write_bytes((folder / "pair.yaml").read_bytes())
         assert b"a-long-code" not in (machine / name / "rows.db").read_bytes()
-        assert "there is no such file" in run("serve", machine, other, code=2)
+        assert "does not exist, or cannot be read" in run("serve", machine, other, code=2)
     ada = tmp_path / "machine ada" / "ada.pem"
     with running(PairServer(tmp_path / f"machine {name}", name) for name in ("as", "csp")):
         run("upload", folder, "--code", "a-long-code-of-ada", "age=30", "sex=f")
@@ -302,7 +302,9 @@ def test_a_server_with_another_key_than_the_file_says_does_not_listen(tmp_path: 
     folder = tmp_path / "people"
     assert "is there already" in run("key", folder, "as", code=2)
     os.replace(folder / "csp" / "key.pem", folder / "as" / "key.pem")
-    assert "is not the key of the server as: its certificate is another one" in run("serve", folder, "as", code=2)
+    assert "is not the key of the server as: its certificate is not the one in the file of the pair" in run(
+        "serve", folder, "as", code=2
+    )
     certificate = Deployment.read(folder).servers[0].certificate
     private = (folder / "as" / "key.pem").read_text().partition("-----BEGIN CERT")[0]
     (folder / "as" / "key.pem").write_text(private + certificate)

@@ -244,7 +244,7 @@ def test_a_file_without_what_a_transport_needs_is_refused() -> None:
     assert "crowd.from: one shuffler" in problems(transport="shuffled", crowd=crowded("answer"))
     assert "accounting: lifetime" in problems(transport="blinded", crowd=crowded("answer"), accounting="donation")
     assert "crowd: has no meaning" in problems(crowd=dict(CROWD))
-    assert "crowd: is missing" in problems(transport="shuffled", crowd=None)
+    assert "crowd: must be there" in problems(transport="shuffled", crowd=None)
     assert "crowd.values" in problems(transport="shuffled", crowd={**CROWD, "from": "attribute"})
     assert "prefix" in problems(transport="shuffled", crowd={**CROWD, "prefix": 2})
     assert "crowd.threshold" in problems(transport="shuffled", crowd={**CROWD, "threshold": 0})

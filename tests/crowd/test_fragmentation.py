@@ -209,6 +209,6 @@ def test_a_mean_of_fragments_says_where_its_error_is() -> None:
     """One bit each does not tell how the numbers differ, so what drawing the people adds is unknown."""
     pieces = ReportFragments(StochasticRounding.from_epsilon(1, bounds=(0, 1)), 2)
     state = pieces.absorb(None, pieces.randomize([0.5] * 100, Reproducible(8)))
-    with pytest.raises(InvalidParameter, match="no counts") as raised:
+    with pytest.raises(InvalidParameter, match="does not estimate counts") as raised:
         pieces.estimate(state)
     assert "protocol.estimate" in raised.value.hint

@@ -145,8 +145,13 @@ def test_an_uneven_interval_shows_both_ends() -> None:
     assert (cell.value, cell.noise) == ("3", "0 to 16")
     [cell] = digits.shown(Column("x", "mean", (3.0,), noise=((-math.inf, 15.04),)))
     assert cell.noise == "−∞ to 15.04"
+
+
+def test_a_column_shows_its_intervals_in_one_form() -> None:
     cells = digits.shown(Column("n", "count", (300, 3, -4), noise=((288, 312), (0, 15), (0, 8))))
-    assert [(cell.value, cell.noise) for cell in cells] == [("300", "± 12"), ("3", "0 to 15"), ("−4", "0 to 8")]
+    assert [(cell.value, cell.noise) for cell in cells] == [("300", "288 to 312"), ("3", "0 to 15"), ("−4", "0 to 8")]
+    cells = digits.shown(Column("n", "count", (300, 30, None), noise=((288, 312), (18, 42), None)))
+    assert [cell.noise for cell in cells] == ["± 12", "± 12", ""]
 
 
 numbers = st.floats(-1e18, 1e18, allow_nan=False) | st.integers(-(10**18), 10**18)

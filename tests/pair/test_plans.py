@@ -137,7 +137,7 @@ def test_a_public_table_is_joined_on_a_listed_column() -> None:
         ("SELECT MEDIAN(age) FROM people", "quantile"),
         ("SELECT VARIANCE(gain) FROM people", "digits"),
         ("SELECT COUNT(*) FROM people WHERE sex = town", "several columns"),
-        ("SELECT COUNT(DISTINCT gain) FROM people", "told apart"),
+        ("SELECT COUNT(DISTINCT gain) FROM people", "different values cannot be counted"),
         ("SELECT SUM(age * gain) FROM people", "digits"),
         ("SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)", "every level"),
     ],

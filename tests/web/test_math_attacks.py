@@ -313,4 +313,4 @@ def test_the_text_about_k_anonymity_says_how_many_diagnoses_are_found_out() -> N
     assert f"The homogeneity attack reveals {len(alike)} of {len(kept)} diagnoses" in text
     assert f"An attacker who can rule out an injury learns {len(ruled)} diagnoses" in text
     assert f"Another hospital published a {other['k']}-anonymous table" in text
-    assert f"this reveals {len(both)}." in text
+    assert f"The two tables together reveal {len(both)} diagnoses" in text

@@ -138,7 +138,7 @@ def test_the_authors_path_from_a_title_to_a_nugget_that_everybody_reads(live_sch
     expect(wrong).to_have_count(0)
 
     author.locator("#front > summary").click()
-    author.get_by_label("Words it brings").fill("spiny (spines): Made to keep foxes away.")
+    author.get_by_label("Words it adds").fill("spiny (spines): Made to keep foxes away.")
     expect(author.locator("#preview .tip", has_text="Made to keep foxes away.").first).to_be_attached()
     author.get_by_label("Its place in the course").select_option("at the beginning")
     expect(author.locator(".cm-content")).to_contain_text("after: the-beginning")

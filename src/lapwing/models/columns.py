@@ -112,7 +112,10 @@ def _pair(name: str, pair: object) -> tuple[Fraction, Fraction]:
     low, high = checks.interval(**{name: pair})
     if max(-low, high) > _LARGEST or high - low < 1 / _LARGEST:
         raise InvalidParameter(
-            name, pair, "is too large or too narrow for the square of a float", "Use another unit, such as thousands."
+            name,
+            pair,
+            "is too large or too narrow for the square of a float",
+            "Write them in another unit, such as thousands.",
         )
     return low, high
 

@@ -548,10 +548,9 @@ def _no_key(name: Any) -> InvalidParameter:
     """Refuse to group by a list, or by levels that only hierarchies have."""
     if not isinstance(name, Ladder):
         return InvalidParameter("names", name, "is a list", f"Write group_by({', '.join(map(repr, name))}).")
-    made = "lw.bins" if name.edges else "lw.dates"
-    one = f"agg(lw.histogram({name.column!r}, edges=…)) for one level"
-    written = f"{made}({name.column!r}, …)"
-    return InvalidParameter("names", written, "has several levels", f"Write hierarchy({written}, …), or {one}.")
+    written = f"{'lw.bins' if name.edges else 'lw.dates'}({name.column!r}, …)"
+    hint = f"Write hierarchy({written}, …), or agg(lw.histogram({name.column!r}, edges=…)) for one level."
+    return InvalidParameter("names", written, "has several levels", hint)
 
 
 def _question(table: PrivateTable, sql: str, options: Mapping[str, Any]) -> Query:
