@@ -326,6 +326,7 @@ def test_the_keyboard_leaves_the_editor(live_school: Any, visit: Visitor) -> Non
     browser = visit()
     page, _ = enter(live_school, browser)
     begin(page, browser, "By keyboard")
+    expect(page.locator("#preview .shown-title")).to_have_text("By keyboard")  # its list of places is renewed with it
     page.locator(".cm-content").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
