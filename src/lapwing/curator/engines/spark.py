@@ -45,6 +45,7 @@ SETTINGS = {
     "spark.sql.variable.substitute": "false",  # ${x} in a literal is text
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.caseSensitive": "true",
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # HotSpot compiles no longer method, and ours are longer in one piece
     **dict.fromkeys(  # old dates are read as they stand; by default some versions stop at them
         (
             "spark.sql.parquet.datetimeRebaseModeInRead",
