@@ -139,16 +139,16 @@ class Audit(Refutation):
         return f"{text}."
 
 
-def evidence(found: Audit) -> list[str]:
+def evidence(finding: Audit) -> list[str]:
     """The event and how often it happened, and what that does not prove, in sentences. It names no data."""
     said = []
-    if found.epsilon_lower_bound > 0:
-        first, second = (f"{hits:,} of {found.trials:,}" for hits in found.hits)
-        said.append(f"The event: {found.event}.")
+    if finding.epsilon_lower_bound > 0:
+        first, second = (f"{hits:,} of {finding.trials:,}" for hits in finding.hits)
+        said.append(f"The event: {finding.event}.")
         said.append(f"It happened in {first} runs with the first data set, and in {second} with the second.")
-    if found.missing:
-        said.append(f"There was no time for {found.missing:,} of the runs; they count against the finding.")
-    return said + caution(found, "runs")
+    if finding.missing:
+        said.append(f"There was no time for {finding.missing:,} of the runs; they count against the finding.")
+    return said + caution(finding, "runs")
 
 
 @also_called(epsilon="claimed")

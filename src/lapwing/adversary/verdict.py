@@ -44,25 +44,25 @@ class Refutation:
         return "caught" if self.caught else "not caught"
 
 
-def headline(found: Refutation, subject: str = "") -> str:
+def headline(finding: Refutation, subject: str = "") -> str:
     """The outcome in a sentence, with the bound rounded down. The subject is who claims it."""
-    at, known = f" at δ = {found.delta:g}" if found.delta else "", f"ε is at least {_shown(found)}"
-    sure = f"(confidence {100 * found.confidence:.10g} %)"
-    if found.claimed is None:
+    at, known = f" at δ = {finding.delta:g}" if finding.delta else "", f"ε is at least {_shown(finding)}"
+    sure = f"(confidence {100 * finding.confidence:.10g} %)"
+    if finding.claimed is None:
         return f"No claim to compare with: {known}{at} {sure}."
-    claim = f"{f'{subject} claims' if subject else 'claimed'} ε = {_claim(found.claimed)}{at}"
-    if found.caught:
+    claim = f"{f'{subject} claims' if subject else 'claimed'} ε = {_claim(finding.claimed)}{at}"
+    if finding.caught:
         return f"Caught: {claim}, but {known} {sure}."
     return f"Not caught: {claim}, and this audit shows that {known} {sure}."
 
 
-def caution(found: Refutation, effort: str) -> list[str]:
+def caution(finding: Refutation, effort: str) -> list[str]:
     """What passing does not prove, in sentences; nothing if the claim is refuted."""
-    if found.claimed is None or found.caught:
+    if finding.claimed is None or finding.caught:
         return []
-    if found.claimed <= found.ceiling:
+    if finding.claimed <= finding.ceiling:
         return ["That is not a proof."]
-    most = written_up(found.ceiling, 2)
+    most = written_up(finding.ceiling, 2)
     return ["That is not a proof.", f"With this many {effort}, no audit can show more than ε = {most}."]
 
 
@@ -76,9 +76,9 @@ def _claim(claimed: float) -> str:
     return written_up(claimed) if math.isfinite(claimed) else "∞"
 
 
-def _shown(found: Refutation) -> str:
+def _shown(finding: Refutation) -> str:
     """The bound with three digits, or as many as tell it from a claim that it refutes."""
-    texts = [written_down(found.epsilon_lower_bound, digits) for digits in range(3, 13)]
-    if found.claimed is None or not found.caught:
+    texts = [written_down(finding.epsilon_lower_bound, digits) for digits in range(3, 13)]
+    if finding.claimed is None or not finding.caught:
         return texts[0]
-    return next((text for text in texts if float(text) > float(_claim(found.claimed))), texts[-1])
+    return next((text for text in texts if float(text) > float(_claim(finding.claimed))), texts[-1])
