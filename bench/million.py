@@ -108,7 +108,7 @@ def _compared(
 ) -> tuple[dict[str, Any], dict[str, bool]]:
     result = workspace.analyzer().together()
     sure = replace(result.estimates, confidence=1 - FALSE_ALARM)
-    low, high = sure.interval("population", simultaneous=True)  # all who answered are known
+    low, high = sure.interval("respondents", simultaneous=True)  # all who answered are known
     inside = all(low[place] <= truth[label] <= high[place] for place, label in enumerate(result.estimates.labels))
     shown = {
         "devices": people,

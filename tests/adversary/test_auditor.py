@@ -6,6 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -184,6 +185,34 @@ def test_the_finding_is_explained_with_what_it_does_not_prove() -> None:
     assert "passing at epsilon = 8 proves little" in passed.explain()
     assert passed.ceiling < 8
     assert "at delta = 0.01" in audit(Gaussian(sigma=1, sensitivity=1), (0, 1), samples=400, delta=0.01).explain()
+
+
+def test_a_finding_is_printed_as_a_verdict_and_never_with_the_data() -> None:
+    ages = [*range(1000, 1400)]
+    caught = audit(sum, (ages, ages[:-1]), samples=1000, claimed=1, confidence=0.999999)
+    assert repr(caught) == f"<Audit: caught, ε is at least {caught.epsilon_lower_bound - 0.005:.2f}: print it>"
+    said = str(caught)
+    assert said.startswith(f"Caught: claimed ε = 1, but {repr(caught)[16:-11]} (confidence 99.9999 %). The event: ")
+    assert "It happened in 500 of 500 runs with the first data set, and in 0 of 500 with the second." in said or (
+        "It happened in 0 of 500 runs with the first data set, and in 500 of 500 with the second." in said
+    )
+    assert len(said) < 300
+    assert len(str(caught.pair)) < 900
+    passed = audit(Laplace(epsilon=8, sensitivity=1), (0, 1), samples=1000)
+    assert str(passed).startswith("Not caught: claimed ε = 8, and this audit shows that ε is at least ")
+    assert str(passed).endswith("That is not a proof. With this many runs, no audit can show more than ε = 4.1.")
+    assert "at δ = 0.01, and" in str(audit(Gaussian(sigma=1, sensitivity=1), (0, 1), samples=400, delta=0.01))
+    assert "claimed ε = ∞" in str(audit(Gaussian(sigma=1, sensitivity=1), (0, 1), samples=400, delta=0))
+    assert str(audit(sum, ([1], [2]), samples=400)).startswith("No claim to compare with: ε is at least ")
+    nothing = audit(lambda data: 0, (0, 1), samples=400, claimed=1)
+    assert str(nothing).endswith("ε is at least 0 (confidence 99.9 %). That is not a proof.")
+
+
+def test_a_bound_is_printed_with_the_digits_that_tell_it_from_the_claim() -> None:
+    caught = audit(lambda data: data, (0, 1), samples=1000, claimed=1)
+    close = replace(caught, epsilon_lower_bound=1.00047)
+    assert "claimed ε = 1, but ε is at least 1.0004 (" in str(close)
+    assert "ε is at least 0.999 (" in str(replace(caught, epsilon_lower_bound=0.99999))
 
 
 def test_without_a_claim_nothing_can_be_caught_and_it_says_so() -> None:

@@ -140,6 +140,9 @@ def test_descent_that_forgot_the_noise_is_caught_in_one_run() -> None:
     assert found.right == found.guesses
     assert found.epsilon_lower_bound > 2.5
     assert "The claim of 2.000 is false" in found.explain()
+    assert repr(found) == f"<OneRun: caught, ε is at least {found.epsilon_lower_bound - 0.005:.2f}: print it>"
+    assert str(found).startswith("Caught: claimed ε = 2 at δ = 1e-05, but ε is at least ")
+    assert f"and {found.right:,} guesses are right. Blind guesses are right half the time." in str(found)
 
 
 @together(
@@ -157,6 +160,8 @@ def test_private_models_are_not_caught(model: Any) -> None:
     assert not found.caught
     assert found.claimed == pytest.approx(float(model.epsilon))
     assert "does not contradict" in found.explain()
+    assert str(found).startswith("Not caught: claimed ε = ")
+    assert "That is not a proof." in str(found)
 
 
 def test_much_noise_too_little_is_measured() -> None:

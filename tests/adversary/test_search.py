@@ -179,6 +179,7 @@ def test_a_typical_mistake_is_found_from_the_function_alone(
     assert found.caught, found.explain()
     assert not found.bits, "the mistake is one of mathematics"
     assert "not private" in found.explain()
+    assert str(found).startswith(f"Caught: {found.function} claims ε = ")
 
 
 # Honest functions of many kinds of output.
@@ -257,6 +258,9 @@ def test_an_honest_function_is_not_accused(
     assert not found.caught, found.explain()
     assert "No violation found up to epsilon = 1" in found.explain()
     assert "never prove" in found.explain()
+    assert str(found).startswith(f"Not caught: {found.function} claims ε = ")
+    assert "That is not a proof." in str(found)
+    assert repr(found).startswith(f"<Search of {found.function}: not caught, ")
     assert capsys.readouterr().out == ""
 
 

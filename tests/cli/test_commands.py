@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import together
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import lapwing
@@ -31,6 +34,32 @@ def test_the_overview_cuts_no_summary_off_at_80_columns() -> None:
     commands = shown.partition("Commands:")[2]
     assert "demo" in commands
     assert "..." not in commands
+
+
+def test_summaries_are_commands_and_arguments_have_one_style() -> None:
+    shown = run("--help")
+    assert "stream      Publish answers over time, for one price." in shown
+    assert "pair        Let two servers answer questions; neither can read a row." in shown
+    usages = list(_usages(get_command(app), "lapwing"))
+    assert "lapwing query [OPTIONS] {SOURCE} [SELECT]" in usages
+    assert not [usage for usage in usages if re.search(r"[{\[][a-z]", usage)]
+
+
+def _usages(command: Any, name: str) -> Iterator[str]:
+    """The usage of every command below this one, in a line each."""
+    below = getattr(command, "commands", None)
+    if below is None:
+        context = command.make_context(name, [], resilient_parsing=True)
+        yield " ".join([name, *command.collect_usage_pieces(context)])
+        return
+    for word, each in below.items():
+        yield from _usages(each, f"{name} {word}")
+
+
+def test_the_rules_of_a_ledger_say_what_is_closed_and_when() -> None:
+    shown = " ".join(re.sub("[│╭╮╰╯─]", " ", run("query", "--help")).split())
+    assert "A failure is a question that fails while rows are read." in shown
+    assert "After 1 of them, the data set is closed to all until lapwing ledger reopen." in shown
 
 
 def test_the_demo_shows_private_beside_exact_and_what_it_cost() -> None:

@@ -438,12 +438,12 @@ def test_intervals_have_their_coverage() -> None:
     entropy, single, all_at_once = Reproducible(6), 0, 0
     for _ in range(runs):
         found = poll.estimate(poll.absorb(None, poll.randomize(people, entropy)), confidence=0.9)
-        low, high = found.interval("population")
+        low, high = found.interval("respondents")
         single += int(((low <= truth) & (truth <= high)).sum())
-        low, high = found.interval("population", simultaneous=True)
+        low, high = found.interval("respondents", simultaneous=True)
         all_at_once += bool(((low <= truth) & (truth <= high)).all())
         wide = found.interval("sample")
-        assert (wide[0] <= found.interval("population")[0]).all()
+        assert (wide[0] <= found.interval("respondents")[0]).all()
     assert abs(single / (runs * 20) - 0.9) < stats.norm.isf(FALSE_ALARM / 2) * math.sqrt(0.09 / (runs * 20)) + 0.005
     assert stats.binom.cdf(all_at_once, runs, 0.9) > FALSE_ALARM
 

@@ -215,7 +215,7 @@ def test_means_are_found_and_cost_what_was_asked(kind: Any, epsilon: float) -> N
     truth = np.clip(people, -5, 15).mean()
     assert abs(found.mean - truth) < Z * found.population_standard_error
     assert found.population_standard_error <= found.sample_standard_error * 1.001
-    low, high = found.interval("population")
+    low, high = found.interval("respondents")
     assert low < found.mean < high
 
 

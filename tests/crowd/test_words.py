@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +22,7 @@ from lapwing.crowd import (
     HadamardResponse,
     Hybrid,
     LocalHashing,
+    MeanEstimate,
     Monitoring,
     Piecewise,
     PrefixExtension,
@@ -57,14 +61,55 @@ def test_one_of_a_thing_is_not_written_as_several() -> None:
 def test_estimates_are_short_in_a_prompt_and_a_table_in_print() -> None:
     estimates = POLL.estimate(COUNTS)
     assert repr(estimates) == "<Estimates of 3 answers from 500 reports: print it>"
-    assert 'interval("population")' in str(estimates)
+    last = str(estimates).splitlines()[-2:]
+    assert last == [
+        "95 % intervals: for a larger population of which these 500 respondents are a random sample (as counts out of "
+        "500).",
+        'For these respondents themselves: estimates.interval("respondents"), which is narrower.',
+    ]
+
+
+def test_the_older_name_of_the_respondents_keeps_working_without_a_warning() -> None:
+    estimates, number = POLL.estimate(COUNTS), StochasticRounding.from_epsilon(2, bounds=(0, 10))
+    mean = number.estimate(number.absorb(None, number.randomize([4.0] * 500, Reproducible(5))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(estimates.interval("population"), estimates.interval("respondents"))
+        assert mean.interval("population") == mean.interval("respondents")
+    with pytest.raises(InvalidParameter, match="Write one of: respondents, sample"):
+        estimates.interval("people")
+
+
+def test_a_mean_says_what_it_is_and_for_whom_to_the_digits_that_are_known() -> None:
+    said = str(MeanEstimate(40.3953, 32_561, 0.5, 0.53712, 123.4))
+    assert said == (
+        "mean 40.4 (95 % interval 39.3 to 41.5 for a larger population; 32,561 reports); "
+        "one fake report can move the mean by 0.0038"
+    )
+    assert "mean −40,400 (95 % interval −41,500 to −39,300 for" in str(MeanEstimate(-40395.3, 9, 1.0, 537.12, 1.0))
+    assert "mean 0.0 (95 % interval −2.0 to 2.0" in str(MeanEstimate(-0.001, 9, 1.0, 1.0, 1.0))
+    assert str(MeanEstimate(5.0, 0, math.inf, math.inf, 1.0)) == "no mean: 0 reports"
+
+
+def test_negative_numbers_are_written_with_a_minus_sign_and_names_stay_as_they_are() -> None:
+    numbers = np.array([-98.0, -0.2])
+    first, second = str(Estimates(["a-b", "c"], 1000, numbers, 10 + numbers * 0, 50 + numbers * 0, 1.0)).splitlines()[
+        1:3
+    ]
+    assert first.split() == ["a-b", "−98", "−9.80", "%", "−196", "to", "0"]
+    assert second.split()[1:3] == ["0", "−0.02"]
+
+
+def test_a_shuffled_batch_is_explained_for_the_unit_of_the_protocol() -> None:
+    poll = UnaryEncoding.from_epsilon(1, symmetric=True, domain=2, unit="household")
+    assert "If this household gave another answer" in Shuffled(poll, n=100_000, delta=1e-6).explain()
 
 
 def test_emoji_stay_in_their_columns() -> None:
     numbers = np.array([1.0, 2.0])
     head, bird, plain, *_ = str(Estimates(["🐦", "plain"], 3, numbers, numbers, numbers, 1.0)).splitlines()
     assert head.index("people") == plain.index(" 2 ") - 4
-    assert len(bird) - len(plain) == len("-1 to 3") - len("-2 to 6") - 1  # an emoji is one character on two columns
+    assert len(bird) - len(plain) == len("−1 to 3") - len("−2 to 6") - 1  # an emoji is one character on two columns
 
 
 def test_errors_put_the_truth_beside_the_estimates() -> None:
@@ -82,6 +127,7 @@ def test_what_rappor_decodes_says_what_is_significant_and_whether_it_fits() -> N
     text = str(run.estimate(["a", "b", "c"]))
     assert "significant (bonferroni): 2 of 3: a, b" in text
     assert "the model fits (p = " in text
+    assert re.search(r"not among the selected: −?[0-9.]+ % ± [0-9.]+ % \(one standard error\);", text)
     assert "does not fit: other answers matter" in str(run.estimate(["b", "c"]))
 
 

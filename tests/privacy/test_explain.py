@@ -109,6 +109,26 @@ def test_a_delta_too_large_for_the_declared_population_is_refused() -> None:
             explain(loss, delta=1e-3, population=1000)
 
 
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        (PureDP(1), "for whether one person is in the data has a power of at most 14 %."),
+        (
+            PureDP(1, unit="visitor in any 7 consecutive days"),
+            "for whether one visitor is in the data of these days has a power of at most 14 %.",
+        ),
+        (PureDP(1, relation="replace"), "of what one person's record says has a power of at most 14 %."),
+        (
+            PureDP(1, relation="replace", unit="visitor in any 7 consecutive days"),
+            "of what one visitor's record of these days says has a power of at most 14 %.",
+        ),
+        (PureDP(20), "for whether one person is in the data may have a power of more than 99 %."),
+    ],
+)
+def test_the_power_of_a_test_cannot_be_read_as_the_time_that_somebody_is_in_the_data(loss: Loss, said: str) -> None:
+    assert loss.explain().text.splitlines()[3] == f"Test: with 5 % false alarms, the best test {said}"
+
+
 @together("bad", [{"prior": 0}, {"prior": 1.2}, {"alpha": 0}, {"alpha": "5 %"}, {"population": 0}])
 def test_questions_that_make_no_sense_are_refused(bad: dict[str, object]) -> None:
     with pytest.raises(InvalidParameter):
@@ -143,7 +163,7 @@ def test_no_sentence_bounds_a_belief_by_100_percent(loss: Loss) -> None:
 def test_sentences_never_state_less_than_the_bounds(epsilon: float, prior: float, alpha: float) -> None:
     explained = PureDP(epsilon).explain(prior=prior, alpha=alpha)
     [sure] = re.findall(r"can become (at most|more than) ([0-9.]+) % sure", explained.text)
-    [found] = re.findall(r"(at most|more than) ([0-9.]+) % of the time", explained.text)
+    [found] = re.findall(r"a power of (at most|more than) ([0-9]+) %", explained.text)
     for (word, percent), bound in ((sure, explained.data["posterior_high"]), (found, explained.data["power"])):
         assert (100 * bound <= float(percent)) == (word == "at most")
     for low in re.findall(r"stays at least (\S+) % sure", explained.text) or ["0"]:

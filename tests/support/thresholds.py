@@ -95,7 +95,7 @@ class Case:
 
     def missed(self, runs: int) -> dict[str, np.ndarray]:
         """How often the interval of each answer did not hold, about each question."""
-        wrong = {name: np.zeros(len(self.labels), dtype=int) for name in ("sample", "population")}
+        wrong = {name: np.zeros(len(self.labels), dtype=int) for name in ("sample", "respondents")}
         wrong["at once"] = np.zeros(1, dtype=int)
         for seed in range(runs):
             removal, truth = self.run(seed)
@@ -103,12 +103,14 @@ class Case:
             share = np.array(self.shares) * removal.taken
             for name, goal, at_once in (
                 ("sample", share, False),
-                ("population", truth, False),
+                ("respondents", truth, False),
                 ("at once", share, True),
             ):
-                low, high = estimates.interval("population" if name == "population" else "sample", simultaneous=at_once)
+                low, high = estimates.interval(
+                    "respondents" if name == "respondents" else "sample", simultaneous=at_once
+                )
                 inside = (low <= estimates.counts) & (estimates.counts <= high)
-                assert name == "population" or inside.all()
+                assert name == "respondents" or inside.all()
                 outside = (goal < low) | (goal > high)
                 wrong[name] += outside.any() if at_once else outside
         return wrong

@@ -26,7 +26,7 @@ from lapwing import checks
 from lapwing.adversary.events import Event, Outputs, best_events
 from lapwing.adversary.intervals import ceiling, epsilon_shown
 from lapwing.adversary.observations import FAILED, Release, Tick, observe, without_bits
-from lapwing.adversary.verdict import Refutation
+from lapwing.adversary.verdict import Refutation, caution, headline, shortened
 from lapwing.calls import also_called
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
@@ -67,12 +67,12 @@ class Pair:
         as_relation(self.relation)
 
     def __str__(self) -> str:
-        return self.note or f"{self.first!r} and {self.second!r}"
+        return self.note or f"{shortened(self.first)} and {shortened(self.second)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Audit(Refutation):
-    """What an audit found. It can refute a claim, but never prove one.
+    """What an audit found. It can refute a claim, but never prove one. `print` it to see it in words.
 
     Attributes:
         confidence: The probability that the lower bound is right, at least.
@@ -109,6 +109,9 @@ class Audit(Refutation):
         """The most that an audit of this size could have shown, about ln(samples)."""
         return ceiling(self.trials, (1 - self.confidence) / self.limits, self.delta)
 
+    def __str__(self) -> str:
+        return " ".join([headline(self), *evidence(self)])
+
     def explain(self) -> str:
         """The finding in words, with what it does not prove."""
         often, seldom = self.hits if self.direction == "first" else self.hits[::-1]
@@ -134,6 +137,18 @@ class Audit(Refutation):
         if self.claimed is not None and self.claimed > self.ceiling:
             return f"{text}: passing at epsilon = {self.claimed:.3g} proves little."
         return f"{text}."
+
+
+def evidence(finding: Audit) -> list[str]:
+    """The event and how often it happened, and what that does not prove, in sentences. It names no data."""
+    said = []
+    if finding.epsilon_lower_bound > 0:
+        first, second = (f"{hits:,} of {finding.trials:,}" for hits in finding.hits)
+        said.append(f"The event: {finding.event}.")
+        said.append(f"It happened in {first} runs with the first data set, and in {second} with the second.")
+    if finding.missing:
+        said.append(f"There was no time for {finding.missing:,} of the runs; they count against the finding.")
+    return said + caution(finding, "runs")
 
 
 @also_called(epsilon="claimed")

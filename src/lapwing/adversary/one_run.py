@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lapwing import checks
 from lapwing.adversary.attacks.membership import Fit, Floats, Rows, Score, as_rows, evidence, fitted
-from lapwing.adversary.verdict import Refutation
+from lapwing.adversary.verdict import Refutation, caution, headline
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
@@ -33,9 +33,9 @@ SHARES = (1, 2, 4, 8)
 _GROUPS = 256  # places among the canaries that the term for delta is computed at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OneRun(Refutation):
-    """What one fit gave away. It can refute a claim, but never prove one.
+    """What one fit gave away. It can refute a claim, but never prove one. `print` it to see it in words.
 
     Attributes:
         canaries: How many canaries there were.
@@ -65,6 +65,13 @@ class OneRun(Refutation):
     def ceiling(self) -> float:
         """The most that so many canaries could have shown, all of them guessed right."""
         return epsilon_shown(self.canaries, self.canaries, self.canaries, delta=self.delta, alpha=1 - self.confidence)
+
+    def __str__(self) -> str:
+        guessed = (
+            f"The attack guessed of {self.guesses:,} of {self.canaries:,} canaries whether they were in the training "
+            f"data, and {self.right:,} guesses are right. Blind guesses are right half the time."
+        )
+        return " ".join([headline(self), guessed, *caution(self, "canaries")])
 
     def explain(self) -> str:
         """The finding in words, with what it does not prove."""

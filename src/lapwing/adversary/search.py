@@ -27,11 +27,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from lapwing import checks
-from lapwing.adversary.auditor import LIMITS, Audit, Pair, measure, release_of
+from lapwing.adversary.auditor import LIMITS, Audit, Pair, evidence, measure, release_of
 from lapwing.adversary.domains import MOST_PAIRS, domain_of, given_pairs
 from lapwing.adversary.events import CAUTION, best_events
 from lapwing.adversary.intervals import quick_limits
 from lapwing.adversary.observations import FAILED, LEAST, Release, observe
+from lapwing.adversary.verdict import headline, shortened
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
@@ -69,9 +70,9 @@ class Trial(NamedTuple):
     releases: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Search:
-    """What a search for a counter-example found.
+    """What a search for a counter-example found. `print` it to see it in words.
 
     Attributes:
         function: The name of the function that was searched.
@@ -106,6 +107,21 @@ class Search:
         """The neighbours that show the most."""
         return self.audit.pair
 
+    def __repr__(self) -> str:
+        return f"<Search of {self.function}: {self.audit.verdict}, {len(self.tried):,} pairs of neighbours: print it>"
+
+    def __str__(self) -> str:
+        pair = self.audit.pair
+        said = [headline(self.audit, self.function), *evidence(self.audit)]
+        if self.audit.epsilon_lower_bound > 0:
+            said.append(f"The first data set: {shortened(pair.first)}. The second: {shortened(pair.second)}.")
+        if self.caught and self.bits:
+            said.append(f"{INEXACT}.")
+        said.append(f"Searched {len(self.tried):,} pairs of neighbours, {self.releases:,} releases.")
+        if self.hurried:
+            said.append("There was no time for the whole search.")
+        return " ".join(said)
+
     def explain(self) -> str:
         """The finding in words, with what it does and does not prove."""
         audit, claimed = self.audit, f"epsilon = {self.audit.claimed:g}"
@@ -114,8 +130,8 @@ class Search:
         if self.caught:
             effort += f". {INEXACT}" if self.bits else ""
             return (
-                f"{self.function} is not private with {claimed}{at}. On {audit.pair.first!r} and on its neighbour "
-                f"{audit.pair.second!r}: {audit.explain()} (Searched {effort}.)"
+                f"{self.function} is not private with {claimed}{at}. On {shortened(audit.pair.first)} and on its "
+                f"neighbour {shortened(audit.pair.second)}: {audit.explain()} (Searched {effort}.)"
             )
         return f"No violation found up to {claimed}{at} in {effort}. The closest one: {audit.explain()}" + (
             " There was no time for the whole search." if self.hurried else ""

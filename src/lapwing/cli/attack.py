@@ -44,7 +44,7 @@ def show() -> None:
 
 @app.command()
 def run(
-    names: Annotated[list[str], typer.Argument(help="Which attacks, or 'all'.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAMES", help="Which attacks, or 'all'.")],
     rounds: Annotated[int | None, typer.Option(help="How many times each method is attacked.")] = None,
     epsilon: Annotated[
         list[float] | None,

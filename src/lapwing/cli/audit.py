@@ -23,12 +23,12 @@ from rich.text import Text
 from lapwing import checks
 from lapwing.adversary import CONTROLS, Audit, Control, Witness, all_witnesses, audit
 from lapwing.adversary.search import INEXACT, Search, find_violation
+from lapwing.adversary.verdict import shortened
 from lapwing.cli import theme
 from lapwing.errors import InvalidParameter
 
 _CONFIDENCE = 0.99999
 _BAR = 30
-_LONGEST = 400
 
 
 def load(target: str) -> Any:
@@ -125,8 +125,8 @@ def _evidence(seen: Audit) -> Table:
     grid.add_column(style="quiet", no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row()
-    grid.add_row("input A", Text(_shown(seen.pair.first)))
-    grid.add_row("input B", Text(_shown(seen.pair.second)))
+    grid.add_row("input A", Text(shortened(seen.pair.first)))
+    grid.add_row("input B", Text(shortened(seen.pair.second)))
     grid.add_row("event", Text(str(seen.event), style="bold"))
     grid.add_row()
     wide = len(f"{seen.trials:,}")
@@ -164,11 +164,6 @@ def _likelier(seen: Audit) -> str:
 def _epsilon(epsilon: float | None, delta: float, sign: str, digits: int | None = None) -> str:
     value = f"{epsilon:g}" if digits is None else f"{epsilon:.{digits}f}"
     return f"ε {sign} {value}" + (f", δ = {delta:g}" if delta else "")
-
-
-def _shown(data: Any) -> str:
-    words = repr(data)
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 
 def show(console: Console, samples: int) -> bool:

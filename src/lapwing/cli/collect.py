@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SMALLEST_ERROR, PEOPLE = 1e-12, 8_000_000_000
 app = typer.Typer(no_args_is_help=True, help="Collect answers that devices randomise themselves (local DP).")
 
-Folder = Annotated[Path, typer.Argument(help="The folder of the collection.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the collection.", show_default=False)]
 
 
 def _workspace(folder: Path) -> Workspace:
@@ -235,7 +235,9 @@ def serve(
     party: Annotated[
         str,
         typer.Argument(
-            help="issuer, relay, ingestor, shuffler (shuffler2, …), aggregator or analyzer.", show_default=False
+            metavar="PARTY",
+            help="issuer, relay, ingestor, shuffler (shuffler2, …), aggregator or analyzer.",
+            show_default=False,
         ),
     ],
     folder: Folder,
@@ -297,7 +299,9 @@ def _counting(spark: str | None, shared: Path | None) -> Counting:
 
 
 @app.command()
-def codes(folder: Folder, count: Annotated[int, typer.Argument(help="How many.", show_default=False)]) -> None:
+def codes(
+    folder: Folder, count: Annotated[int, typer.Argument(metavar="COUNT", help="How many.", show_default=False)]
+) -> None:
     """Make admission codes for people. The codes are shown only once, because the issuer keeps only their hashes."""
     from lapwing.errors import InvalidParameter
 
@@ -314,7 +318,10 @@ def codes(folder: Folder, count: Annotated[int, typer.Argument(help="How many.",
 @app.command()
 def answer(
     source: Annotated[
-        Path, typer.Argument(help="The folder of the collection, or its collection.yaml.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="The folder of the collection, or its collection.yaml.", show_default=False
+        ),
     ],
     text: Annotated[str, typer.Argument(metavar="ANSWER", help="One of its answers.", show_default=False)],
     devices: Annotated[int, typer.Option(help="How many devices send this answer, with one report each.", min=1)] = 1,

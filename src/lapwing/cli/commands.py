@@ -58,7 +58,7 @@ def demo(
 
 @app.command()
 def explain(
-    epsilon: Annotated[float, typer.Argument(help="The epsilon to explain.")],
+    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="The epsilon to explain.")],
     delta: Annotated[float, typer.Option(help="The delta that goes with it.")] = 0.0,
     prior: Annotated[float, typer.Option(help="How sure the attacker was before, as a probability.")] = 0.5,
     relation: Annotated[str, typer.Option(help="Neighbouring tables: add_remove or replace.")] = "add_remove",
@@ -84,7 +84,10 @@ def explain(
 def audit(
     target: Annotated[
         str | None,
-        typer.Argument(help="The function to audit: module:name or file.py:name. Default: all mechanisms of Lapwing."),
+        typer.Argument(
+            metavar="TARGET",
+            help="The function to audit: module:name or file.py:name. Default: all mechanisms of Lapwing.",
+        ),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="The epsilon that the function claims.")] = None,
     delta: Annotated[float, typer.Option(help="The delta that goes with it.")] = 0.0,

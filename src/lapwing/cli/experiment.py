@@ -30,7 +30,7 @@ def show() -> None:
 
 @app.command()
 def run(
-    names: Annotated[list[str], typer.Argument(help="Which experiments, or 'all'.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAMES", help="Which experiments, or 'all'.")],
     out: Annotated[Path, typer.Option(help="Folder for the picture, the CSV and the page.")] = Path("experiments"),
     full: Annotated[bool, typer.Option(help="Simulate many more people. This takes minutes.")] = False,
 ) -> None:

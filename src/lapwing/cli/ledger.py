@@ -86,7 +86,9 @@ def _stopped(ledger: Ledger, dataset: str) -> list[Text]:
 @app.command()
 def failures(
     path: Place,
-    dataset: Annotated[str | None, typer.Argument(help="One data set. Default: all.", show_default=False)] = None,
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="One data set. Default: all.", show_default=False)
+    ] = None,
     anchor: Anchor = None,
     failures: Failures = None,
 ) -> None:
@@ -102,7 +104,7 @@ def failures(
 @app.command()
 def reopen(
     path: Place,
-    dataset: Annotated[str, typer.Argument(help="The data set to open again.", show_default=False)],
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The data set to open again.", show_default=False)],
     anchor: Anchor = None,
     failures: Failures = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
@@ -152,7 +154,9 @@ def export(path: Place, anchor: Anchor = None) -> None:
 @app.command()
 def anchor(
     path: Place,
-    anchor: Annotated[Path, typer.Argument(help="The anchor file to write. Keep it on another disk or machine.")],
+    anchor: Annotated[
+        Path, typer.Argument(metavar="ANCHOR", help="The anchor file to write. Keep it on another disk or machine.")
+    ],
 ) -> None:
     """Write an anchor, which detects an old copy of the ledger. Pass it as --anchor from then on."""
     with readable_errors():

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Two servers answer questions; neither can read a row.",
+    help="Let two servers answer questions; neither can read a row.",
 )
 
-Folder = Annotated[Path, typer.Argument(help="The folder of the pair.", show_default=False)]
-File = Annotated[Path, typer.Argument(help="pair.yaml, or the folder it is in.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the pair.", show_default=False)]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="pair.yaml, or the folder it is in.", show_default=False)]
 
 
 @app.command()
@@ -129,7 +129,9 @@ def _next_steps(folder: Path, deployment: Deployment, apart: bool) -> None:
 @app.command()
 def key(
     folder: Folder,
-    name: Annotated[str, typer.Argument(help="as, csp, or the name of an analyst.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="as, csp, or the name of an analyst.", show_default=False)
+    ],
 ) -> None:
     """Make a key on the machine that uses it, and print its certificate, which is not secret."""
     with readable_errors():
@@ -143,7 +145,7 @@ def key(
 @app.command()
 def serve(
     folder: Folder,
-    server: Annotated[str, typer.Argument(help="as or csp.", show_default=False)],
+    server: Annotated[str, typer.Argument(metavar="SERVER", help="as or csp.", show_default=False)],
     host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="as in pair.yaml")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default="as in pair.yaml")] = None,
 ) -> None:

@@ -94,7 +94,7 @@ check = asks(_check, leaving=NOT_ABOUT_A_TABLE)
 
 
 def describe(
-    source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or the URL of a database.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A CSV or Parquet file, or the URL of a database.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the template to this new file.")] = None,
     table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="Character that separates the columns of a CSV.")] = None,

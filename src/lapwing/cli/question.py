@@ -38,7 +38,10 @@ class Question:
     """The options."""
 
     source: Annotated[
-        str, typer.Argument(help="A CSV or Parquet file, a description (.yaml), or the URL of a database.")
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="A CSV or Parquet file, a description (.yaml), or the URL of a database."
+        ),
     ]
     sql: Annotated[
         str | None,
@@ -147,7 +150,8 @@ class Question:
         str | None,
         _option(
             "Limits set with the allowance, for example questions=1000,parts=1000,failures=1: at most 1000 questions "
-            "per analyst, each at least 1/1000 of the allowance, closed after 1 failure.",
+            "per analyst, and each costs at least 1/1000 of the allowance. A failure is a question that fails while "
+            "rows are read. After 1 of them, the data set is closed to all until lapwing ledger reopen.",
             _BOOK,
             metavar="RULES",
         ),

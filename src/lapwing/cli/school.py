@@ -16,7 +16,7 @@ app = typer.Typer(help="Look after the school: admins, operators, backup, restor
 
 @app.command()
 def admin(
-    name: Annotated[str, typer.Argument(help="Name of the admin.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the admin.")],
     database: Annotated[str, DATABASE] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before changing an existing account.")] = False,
 ) -> None:
@@ -55,7 +55,7 @@ def admin(
 
 @app.command()
 def operator(
-    name: Annotated[str, typer.Argument(help="Name of the operator.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the operator.")],
     database: Annotated[str, DATABASE] = "",
 ) -> None:
     """Let somebody watch collections at /collections. A new person gets an account with a one-time password."""
@@ -90,7 +90,7 @@ def operator(
 
 @app.command()
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write. It must not exist yet.")],
     database: Annotated[str, DATABASE] = "",
 ) -> None:
     """Save a copy of the whole school. People can go on working meanwhile."""
@@ -109,7 +109,7 @@ def backup(
 
 @app.command()
 def restore(
-    file: Annotated[Path, typer.Argument(help="The file that `backup` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that `backup` wrote.")],
     database: Annotated[str, DATABASE] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing database.")] = False,
 ) -> None:

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from lapwing.curator.streams.answers import History
     from lapwing.curator.streams.stream import Stream
 
-app = typer.Typer(no_args_is_help=True, help="Answers over time, for one price: open, observe, show, close.")
+app = typer.Typer(no_args_is_help=True, help="Publish answers over time, for one price.")
 
-State = Annotated[Path, typer.Argument(help="The file of the stream, which only you can read.", show_default=False)]
+State = Annotated[
+    Path, typer.Argument(metavar="STATE", help="The file of the stream, which only you can read.", show_default=False)
+]
 LedgerPlace = Annotated[
     str | None, typer.Option(help="The ledger, if it is on a server (postgresql://…).", show_default=False)
 ]
@@ -97,7 +99,9 @@ def observe(
     state: State,
     rows: Annotated[
         str | None,
-        typer.Argument(help="A CSV or Parquet file, - for CSV on standard input, or the URL of a database."),
+        typer.Argument(
+            metavar="ROWS", help="A CSV or Parquet file, - for CSV on standard input, or the URL of a database."
+        ),
     ] = None,
     table: Annotated[str | None, typer.Option(help="The table or view of a database.", show_default=False)] = None,
     column: Annotated[

@@ -30,7 +30,7 @@ from lapwing.collect.drop_bounds import DropBounds, drop_bounds
 from lapwing.crowd import Counts, Estimates, MeanEstimate
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
-from lapwing.crowd.estimates import Question, from_support
+from lapwing.crowd.estimates import About, Question, about_whom, from_support
 from lapwing.crowd.intervals import Support, share_ends, support_of
 from lapwing.crowd.numeric import StochasticRounding
 from lapwing.crowd.protocol import Protocol
@@ -54,13 +54,12 @@ MANY = 1 << 62
 class ThresholdedEstimates(Estimates):
     """Estimates whose intervals include what thresholds removed."""
 
-    ends: Mapping[tuple[Question, bool], Ends]
+    ends: Mapping[tuple[About, bool], Ends]
     """By question, and whether they hold for all answers at once."""
 
     def interval(self, about: Question = "sample", *, simultaneous: bool = False) -> Ends:
         """Ends that include what was removed."""
-        checks.one_of(get_args(Question), about=about)
-        return self.ends[about, simultaneous]
+        return self.ends[about_whom(about), simultaneous]
 
     def top(self, count: int) -> Estimates:
         """The largest counts, largest first."""
@@ -75,12 +74,11 @@ class ThresholdedEstimates(Estimates):
 class ThresholdedMean(MeanEstimate):
     """A mean whose intervals include what thresholds removed."""
 
-    ends: Mapping[Question, tuple[float, float]]
+    ends: Mapping[About, tuple[float, float]]
 
     def interval(self, about: Question = "sample") -> tuple[float, float]:
         """Ends that include what was removed."""
-        checks.one_of(get_args(Question), about=about)
-        return self.ends[about]
+        return self.ends[about_whom(about)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ class Removal:
             return self._from_support(plain, support, misses)
         kept: Estimates | MeanEstimate = self._several(estimated(self.counts))
         if isinstance(plain, MeanEstimate) and isinstance(kept, MeanEstimate):
-            return self._mean(plain, {about: self._mean_ends(kept, about, misses) for about in get_args(Question)})
+            return self._mean(plain, {about: self._mean_ends(kept, about, misses) for about in get_args(About)})
         assert isinstance(plain, Estimates)
         assert isinstance(kept, Estimates)
         return self._estimates(plain, lambda about, miss: self._linear_ends(kept, about, miss), misses)
@@ -153,7 +151,7 @@ class Removal:
     def _from_support(
         self, plain: Estimates | MeanEstimate, support: Support, misses: float
     ) -> Estimates | MeanEstimate:
-        def ends(about: Question, miss: float) -> Ends:
+        def ends(about: About, miss: float) -> Ends:
             hits = self._hits(support, FOR_REMOVALS * miss)
             if about == "sample" and self.each == 1:
                 return share_ends(hits, support, self.taken, (1 - FOR_REMOVALS) * miss)
@@ -162,9 +160,9 @@ class Removal:
             return self._coin_ends(hits, support, (1 - FOR_REMOVALS) * miss)
 
         if isinstance(plain, MeanEstimate):
-            return self._mean(plain, {about: self._scaled(*ends(about, misses)) for about in get_args(Question)})
+            return self._mean(plain, {about: self._scaled(*ends(about, misses)) for about in get_args(About)})
 
-        def people(about: Question, miss: float) -> Ends:
+        def people(about: About, miss: float) -> Ends:
             import numpy as np
 
             low, high = ends(about, miss)
@@ -224,7 +222,7 @@ class Removal:
 
     # ---------------------------------------------------------------- all others, with normal intervals
 
-    def _linear_ends(self, kept: Estimates, about: Question, miss: float) -> Ends:
+    def _linear_ends(self, kept: Estimates, about: About, miss: float) -> Ends:
         """Ends from the reports that came through, and what each of the others may have added."""
         import numpy as np
 
@@ -245,11 +243,11 @@ class Removal:
         high = kept.counts + self._people(FOR_REMOVALS * miss)
         return kept.counts - z * error_at(kept.counts), high + z * error_at(high)
 
-    def _mean_ends(self, kept: MeanEstimate, about: Question, miss: float) -> tuple[float, float]:
+    def _mean_ends(self, kept: MeanEstimate, about: About, miss: float) -> tuple[float, float]:
         bounds: Any = self.counts.protocol
         start, end = (float(bound) for bound in checks.interval(bounds=bounds.bounds))
         middle, error = (start + end) / 2, kept.sample_standard_error
-        if about == "population":
+        if about == "respondents":
             error = kept.population_standard_error
         if self.crowd.source == "report":
             start, end = middle - kept.gain_per_fake, middle + kept.gain_per_fake
@@ -274,13 +272,13 @@ class Removal:
             return 0
         return self.parts * dummies.most * len(self.crowd.public_names())
 
-    def _estimates(self, plain: Estimates, ends: Callable[[Question, float], Ends], misses: float) -> Estimates:
+    def _estimates(self, plain: Estimates, ends: Callable[[About, float], Ends], misses: float) -> Estimates:
         import numpy as np
 
         answers, scale = max(1, len(plain)), self.people / max(1, self.taken)  # from reports to people
         every = {
             (about, at_once): ends(about, misses / answers if at_once else misses)
-            for about in get_args(Question)
+            for about in get_args(About)
             for at_once in (False, True)
         }
         low, high = every["sample", False]
@@ -296,7 +294,7 @@ class Removal:
             ends={which: (scale * low, scale * high) for which, (low, high) in every.items()},
         )
 
-    def _mean(self, plain: MeanEstimate, ends: Mapping[Question, tuple[float, float]]) -> MeanEstimate:
+    def _mean(self, plain: MeanEstimate, ends: Mapping[About, tuple[float, float]]) -> MeanEstimate:
         held = {field.name: getattr(plain, field.name) for field in fields(MeanEstimate)}
         low, high = ends["sample"]
         return ThresholdedMean(**(held | {"n": self.taken, "mean": min(max(plain.mean, low), high)}), ends=ends)

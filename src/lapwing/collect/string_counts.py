@@ -126,13 +126,15 @@ class StringEstimates(Estimates):
     highs: NDArray[np.float64]
 
     def interval(
-        self, about: Question = "population", *, simultaneous: bool = False
+        self, about: Question = "respondents", *, simultaneous: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ends about the people who took part, each string by itself."""
         return self.lows, self.highs
 
     def _shown_intervals(self) -> tuple[str, ...]:
-        return ("these intervals hold for the people who took part, each string by itself",)
+        return (
+            f"{100 * self.confidence:g} % intervals: for the {self.n:,} people who took part, each string by itself.",
+        )
 
 
 def estimated_strings(counts: StringCounts, crowd: Crowd, taken: int) -> StringEstimates:

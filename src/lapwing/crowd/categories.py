@@ -71,7 +71,8 @@ class CategoryResponse(ClosedProtocol):
         """The protocol that uses up epsilon: `keep` is about e^ε/(e^ε + k − 1).
 
         Args:
-            epsilon: What one report costs at most.
+            epsilon: What one report costs at most. Probabilities are exact fractions of few binary digits, rounded so
+                that `privacy_loss()` never exceeds epsilon. It is usually less by under 0.1 %.
             domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
             unit: Whom one report is about.
 

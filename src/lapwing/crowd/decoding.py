@@ -26,6 +26,7 @@ from lapwing.crowd.estimates import SHOWN, Estimates
 from lapwing.crowd.hashing import text_of
 from lapwing.crowd.regression import OUTLYING, Cells, Fit, fit_selected, least_squares
 from lapwing.errors import InvalidParameter
+from lapwing.privacy.notation import signed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +75,8 @@ class DecodedEstimates(Estimates):
     def __str__(self) -> str:
         names = [str(label) for label, there in zip(self.labels, self.significant.tolist(), strict=True) if there]
         some = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
-        rest = f"{100 * self.unexplained_share:.1f} % ± {100 * self.unexplained_standard_error:.1f}"
+        share, error = 100 * self.unexplained_share, 100 * self.unexplained_standard_error
+        rest = signed(f"{share:z.1f} % ± {error:.1f} % (one standard error)")
         fits = "fits" if self.fit.p_value >= MISFIT else "does not fit: other answers matter"
         return "\n".join(
             [

@@ -1,8 +1,9 @@
 """What reports say: unbiased counts, two standard errors, and how much a liar can move them.
 
 There are two questions, and each has its own error. About *these respondents* (the people who answered), only the coins
-are random: `population_…`, because they are taken as the whole population. About *a larger population* from which they
-were drawn at random, the sampling adds to the error: `sample_…`.
+are random: `interval("respondents")`. About *a larger population* from which they were drawn at random, the sampling
+adds to the error: `interval("sample")`. The attributes have earlier names: `population_standard_error` is about these
+respondents, taken as the whole population, and `sample_standard_error` about the larger one.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from unicodedata import east_asian_width
 
 from lapwing import checks
 from lapwing.errors import InvalidParameter
+from lapwing.privacy.notation import signed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Question = Literal["population", "sample"]
+About = Literal["respondents", "sample"]
+"""Whom an interval is about: these respondents, or a larger population of which they are a random sample."""
+Question = Literal["respondents", "sample", "population"]
+"""What callers may write; "population" is the older name of "respondents"."""
 SHOWN = 20
 
 
@@ -88,16 +93,17 @@ class Estimates:
 
         Args:
             about: "sample" if these respondents are a random sample of a larger population, and the intervals are about
-                that one. "population" for these respondents alone: these intervals are narrower.
+                that one: as counts out of n. "respondents" for these respondents themselves: these intervals are
+                narrower. ("population" is the older name of "respondents".)
             simultaneous: Whether the confidence is for all answers together (Bonferroni) instead of each by itself.
 
         Returns:
             The lower ends and the upper ends, in people.
         """
-        checks.one_of(("population", "sample"), about=about)
+        subject = about_whom(about)
         failure = float(1 - checks.probability(confidence=self.confidence))
         z = -NormalDist().inv_cdf(failure / 2 / (max(len(self), 1) if simultaneous else 1))
-        error = self.sample_standard_error if about == "sample" else self.population_standard_error
+        error = self.sample_standard_error if subject == "sample" else self.population_standard_error
         return self.counts - z * error, self.counts + z * error
 
     def moved_by(self, fakes: int) -> float:
@@ -175,8 +181,9 @@ class Estimates:
         names = aligned(["answer", *map(str, shown.labels)])
         lines = [f"{names[0]} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval, people"]
         for name, row in zip(names[1:], shown.rows(), strict=True):
-            ends = f"{row['low']:,.0f} to {row['high']:,.0f}"
-            lines.append(f"{name} {row['count']:>12,.0f} {100 * row['share']:>6.2f} %   {ends}")
+            ends = f"{row['low']:z,.0f} to {row['high']:z,.0f}"
+            numbers = signed(f"{row['count']:>z12,.0f} {100 * row['share']:>z6.2f} %   {ends}")
+            lines.append(f"{name} {numbers}")
         if len(self) > SHOWN:
             lines.append(f"… and {len(self) - SHOWN:,} more")
         lines.append(
@@ -187,9 +194,18 @@ class Estimates:
     def _shown_intervals(self) -> tuple[str, ...]:
         """Whom the intervals are about that `interval()` gives if nobody says."""
         return (
-            "these intervals hold for a larger population, of which these respondents are a random sample",
-            'for these respondents alone they are narrower: interval("population")',
+            f"{100 * self.confidence:g} % intervals: for a larger population of which these {self.n:,} respondents are "
+            f"a random sample (as counts out of {self.n:,}).",
+            'For these respondents themselves: estimates.interval("respondents"), which is narrower.',
         )
+
+
+def about_whom(about: Question) -> About:
+    """Whom a caller asks about."""
+    if about == "population":
+        return "respondents"
+    checks.one_of(("respondents", "sample"), about=about)
+    return about
 
 
 def aligned(names: list[str]) -> list[str]:

@@ -79,7 +79,8 @@ class Hybrid(_Numeric):
         """The protocol that uses up epsilon: a share of 1 − e^(−ε/2) of reports is piecewise, and none up to ε = 0.61.
 
         Args:
-            epsilon: What one report costs at most.
+            epsilon: What one report costs at most. Probabilities are exact fractions of few binary digits, rounded so
+                that `privacy_loss()` never exceeds epsilon. It is usually less by under 0.1 %.
             bounds: The smallest and the largest number that counts, as public facts.
             cells: How many cells piecewise reports have.
             unit: Whom one report is about.

@@ -19,7 +19,7 @@ from lapwing import checks
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
 from lapwing.crowd.counts import Counts
-from lapwing.crowd.estimates import Estimates, Question
+from lapwing.crowd.estimates import Estimates, Question, about_whom
 from lapwing.crowd.numeric import MeanEstimate, StochasticRounding
 from lapwing.crowd.protocol import ClosedProtocol
 from lapwing.crowd.unary import UnaryEncoding
@@ -48,7 +48,7 @@ class ExactEstimates(Estimates):
         self, about: Question = "sample", *, simultaneous: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Exact ends about the larger population; normal ones about these respondents, and for all answers at once."""
-        if about == "sample" and not simultaneous:
+        if about_whom(about) == "sample" and not simultaneous:
             return self.lows, self.highs
         return Estimates.interval(self, about, simultaneous=simultaneous)
 
@@ -69,7 +69,7 @@ class ExactMean(MeanEstimate):
 
     def interval(self, about: Question = "sample") -> tuple[float, float]:
         """Exact ends about the larger population; normal ones about these respondents."""
-        return (self.low, self.high) if about == "sample" else MeanEstimate.interval(self, about)
+        return (self.low, self.high) if about_whom(about) == "sample" else MeanEstimate.interval(self, about)
 
 
 def exact_estimate(protocol: ClosedProtocol, state: Counts) -> Estimates | MeanEstimate:

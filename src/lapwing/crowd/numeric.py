@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,10 +19,10 @@ from lapwing.checks import Number
 from lapwing.crowd.binary import count_ones
 from lapwing.crowd.categories import count_places
 from lapwing.crowd.counts import Counts
-from lapwing.crowd.estimates import Question
+from lapwing.crowd.estimates import Question, about_whom
 from lapwing.crowd.items import Answers
 from lapwing.crowd.protocol import ClosedProtocol, Protocol
-from lapwing.crowd.reports import Column, Reports
+from lapwing.crowd.reports import Column, Reports, some
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_up, ln_up
 from lapwing.mechanisms.grid import quotient
@@ -29,6 +30,7 @@ from lapwing.mechanisms.probabilities import flip_probability
 from lapwing.mechanisms.records import as_column, column_values, ratio_of
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
+from lapwing.privacy.notation import signed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 LEVELS = 1 << 30
 MOST_CELLS = 1 << 16
+FINEST, COARSEST = 1e-9, 1e15
+"""Half-widths of intervals beyond which numbers are written with powers of ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +75,15 @@ class MeanEstimate:
 
         Args:
             about: "sample" if these respondents are a random sample of a larger population, and the interval is about
-                that one. "population" for these respondents alone: this interval may be narrower.
+                that one. "respondents" for these respondents themselves: this interval may be narrower.
+                ("population" is the older name of "respondents".)
 
         Returns:
             The lower and the upper end.
         """
-        checks.one_of(("population", "sample"), about=about)
+        subject = about_whom(about)
         z = -NormalDist().inv_cdf((1 - float(checks.probability(confidence=self.confidence))) / 2)
-        error = self.sample_standard_error if about == "sample" else self.population_standard_error
+        error = self.sample_standard_error if subject == "sample" else self.population_standard_error
         return self.mean - z * error, self.mean + z * error
 
     def moved_by(self, fakes: int) -> float:
@@ -94,10 +99,24 @@ class MeanEstimate:
 
     def __str__(self) -> str:
         low, high = self.interval()
+        half = (high - low) / 2
+        if not math.isfinite(half):
+            return f"no mean: {some(self.n, 'report')}"
+        ends = f"{_written(low, half, ROUND_FLOOR)} to {_written(high, half, ROUND_CEILING)}"
+        moved = self.moved_by(1)
         return (
-            f"{self.mean:,.6g} ({low:,.6g} to {high:,.6g} at {100 * self.confidence:g} % confidence, {self.n:,} "
-            f"reports); one fake report can move the mean by {self.moved_by(1):,.2g}"
+            f"mean {_written(self.mean, half)} ({100 * self.confidence:g} % interval {ends} for a larger population; "
+            f"{some(self.n, 'report')}); one fake report can move the mean by {_written(moved, moved, ROUND_CEILING)}"
         )
+
+
+def _written(value: float, half: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number as far as it is known: to two digits of the half-width of its interval."""
+    if not FINEST <= half < COARSEST:
+        return signed(f"{value:,.6g}")
+    place = math.floor(math.log10(half)) - 1
+    cut = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(place), rounding, Context(prec=800))
+    return signed(f"{cut if cut else abs(cut):,.{max(0, -place)}f}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +232,8 @@ class StochasticRounding(_Numeric):
         """The protocol that uses up epsilon: `flip` is about 1/(1 + e^ε).
 
         Args:
-            epsilon: What one report costs at most.
+            epsilon: What one report costs at most. Probabilities are exact fractions of few binary digits, rounded so
+                that `privacy_loss()` never exceeds epsilon. It is usually less by under 0.1 %.
             bounds: The smallest and the largest number that counts, as public facts.
             unit: Whom one report is about.
 
@@ -314,7 +334,8 @@ class Piecewise(_Numeric):
         """A window of about 1/(e^(ε/2) + 1) of the cells, with the largest probability that ε allows.
 
         Args:
-            epsilon: What one report costs at most.
+            epsilon: What one report costs at most. Probabilities are exact fractions of few binary digits, rounded so
+                that `privacy_loss()` never exceeds epsilon. It is usually less by under 0.1 %.
             bounds: The smallest and the largest number that counts, as public facts.
             cells: How many cells there are.
             unit: Whom one report is about.

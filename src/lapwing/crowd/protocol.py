@@ -262,6 +262,9 @@ class ByEpsilon:
     def from_epsilon(cls, epsilon: Number, **parameters: Any) -> Self:
         """The protocol with this epsilon.
 
+        Probabilities are exact fractions of few binary digits. They are rounded so that the loss never exceeds epsilon;
+        usually more than 99.9 % of it is used.
+
         Args:
             epsilon: What one report costs at most.
             **parameters: The other parameters of the class.

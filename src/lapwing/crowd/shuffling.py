@@ -122,8 +122,8 @@ class Shuffled(metaclass=Helpful):
             [
                 f"Open a batch only when at least {self.n:,} people have reported{fakes}.",
                 f"A shuffled batch protects the answer of one {unit} with ε = {written_up(central.epsilon)}"
-                f" at δ = {written_up(central.delta)}. If they gave another answer, no result would become more than"
-                f" {written_up(exp_up(central.epsilon))} times as likely, plus {written_up(central.delta)}."
+                f" at δ = {written_up(central.delta)}. If this {unit} gave another answer, no result would become more"
+                f" than {written_up(exp_up(central.epsilon))} times as likely, plus {written_up(central.delta)}."
                 if amplified
                 else f"In so small a batch, shuffling adds no protection to the protocol. The odds of any guess about"
                 f" the answer of one {unit} change by a factor of at most {written_up(exp_up(local.epsilon))}.",

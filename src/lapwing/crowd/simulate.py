@@ -21,6 +21,7 @@ from lapwing.crowd.reports import some
 from lapwing.crowd.threads import THREADS, parts
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy.notation import signed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,8 +169,8 @@ class Errors:
         lines = [f"{names[0]} {'truth':>12} {'estimate':>12} {'off by':>10}   in standard errors"]
         for name, row in zip(names[1:], rows, strict=True):
             off = row["estimate"] - row["truth"]
-            numbers = f"{row['truth']:>12,.0f} {row['estimate']:>12,.0f} {off:>+10,.0f}"
-            lines.append(f"{name} {numbers}   {row['standard_errors_off']:+.1f}")
+            numbers = f"{row['truth']:>12,.0f} {row['estimate']:>z12,.0f} {off:>+z10,.0f}"
+            lines.append(f"{name} {signed(numbers)}   {signed(format(row['standard_errors_off'], '+z.1f'))}")
         if len(self.truth) > SHOWN:
             lines.append(f"… and {len(self.truth) - SHOWN:,} more")
         lines.append(f"off by {self.root_mean_square:,.0f} (root mean square), {self.largest:,.0f} at most")

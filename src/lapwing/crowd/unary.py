@@ -78,7 +78,8 @@ class UnaryEncoding(ClosedProtocol):
         The bit of the true answer is one with probability ½, every other bit with about 1/(1 + e^ε).
 
         Args:
-            epsilon: What one report costs at most.
+            epsilon: What one report costs at most. Probabilities are exact fractions of few binary digits, rounded so
+                that `privacy_loss()` never exceeds epsilon. It is usually less by under 0.1 %.
             domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
             symmetric: Whether to flip every bit with the same probability instead, about 1/(1 + e^(ε/2)).
             unit: Whom one report is about.

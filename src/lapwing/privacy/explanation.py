@@ -166,11 +166,11 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     who, span, these = spanned(unit)
     if relation == "add_remove":
         change = f"one {who}'s data of {these} are added or removed" if span else f"one {who} joins or leaves"
-        about, test = f"that {present(unit)}", f"detects that {present(unit)}"
+        about, test = f"that {present(unit)}", f"for whether {present(unit)}"
     else:
         part = f" of {these}" if span else ""
         change = f"one {who}'s record{part} is replaced by another" if span else f"one {who} is replaced by another"
-        about, test = f"of what the record of one {who}{part} says", f"recognises one {who}'s record{part}"
+        about, test = f"of what the record of one {who}{part} says", f"of what one {who}'s record{part} says"
     read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
     odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
     lines = [
@@ -178,7 +178,7 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
         f"{odds}: if {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
         f"Belief: {_belief(pair.epsilon, about, data)} This holds even if the attacker knows everybody else's data.",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
-        f"{'possibly ' if data['out_of_100_found'] >= 100 else ''}{at_most(data['out_of_100_found'])} of the time.",
+        f"{'may have' if data['out_of_100_found'] >= 100 else 'has'} a power of {at_most(data['out_of_100_found'])}.",
     ]
     if loss.trust is not None:
         lines.append(f"Trust: {loss.trust}.")

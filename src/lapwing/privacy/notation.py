@@ -1,4 +1,4 @@
-"""Numbers of a guarantee as text: short, and always rounded to the safe side."""
+"""Numbers as text: those of a guarantee are short, and always rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -46,6 +46,15 @@ def _written(value: Fraction | float, digits: int, rounding: str) -> str:
         return str(near)
     cut = Context(prec=digits, rounding=rounding).create_decimal(f"{near:.12g}")
     return f"{float(cut) + 0.0:.{digits}g}"
+
+
+def signed(text: str) -> str:
+    """A written number, or several, with the minus sign instead of a hyphen.
+
+    >>> signed(f"{-98:z,.0f}")
+    '−98'
+    """
+    return text.replace("-", "−")
 
 
 def at_most(out_of_100: int) -> str:

@@ -140,7 +140,7 @@ class Local(Analysis):
         """What the reports of these answers say."""
         estimates = self._estimated(protocol, values)
         _, scale = _size(statement)
-        low, high = estimates.interval("population")
+        low, high = estimates.interval("respondents")
         places = {str(label): place for place, label in enumerate(estimates.labels)}
         shown = []
         for name in self.answers:
