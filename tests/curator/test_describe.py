@@ -556,6 +556,14 @@ def test_what_a_quote_foretells_is_what_the_ledger_then_says(folder: Path) -> No
         assert quotes.after(quote.remaining, quote.loss) == table.remaining()
 
 
+def test_a_table_of_rows_has_no_bound_per_row(visits: lw.PrivateTable, folder: Path) -> None:
+    assert repr(visits).endswith("; contribution bound: at most 1 row per patient_id>")
+    alone = lw.open(folder / "visits.csv", unit=lw.EACH_ROW)
+    for shown in (repr(alone), alone._repr_html_()):
+        assert "every row counts as a different person" in shown
+        assert "per row" not in shown
+
+
 def test_a_rank_is_no_quantity_and_gets_no_bar(visits: lw.PrivateTable) -> None:
     answer = visits.agg(lw.top_k("region", 2)).release(epsilon=1)
     assert answer.table["rank"] == (1, 2)

@@ -14,8 +14,9 @@ from lapwing.privacy.quotes import remains as remains
 from lapwing.privacy.quotes import risk as risk
 
 if TYPE_CHECKING:
+    from lapwing.curator.plan.nodes import Plan
+    from lapwing.curator.plan.statistics import Bounding
     from lapwing.curator.show.answer import Answer, Column
-    from lapwing.curator.tables.table import PrivateTable
 
 CLIPPED = "†"
 """The mark of a column that bounds may bias."""
@@ -188,11 +189,9 @@ def _about_noise(answer: Answer) -> str:
     )
 
 
-def limits(table: PrivateTable) -> str:
+def limits(plan: Plan, bounding: Bounding, unit: str) -> str:
     """How much of one unit of a table counts."""
-    if is_each_row(table.plan):
-        return EACH_ROW_COUNTS
-    return table.bounding.by_rows().explain(table.context.unit, grouped=True)
+    return EACH_ROW_COUNTS if is_each_row(plan) else bounding.by_rows().explain(unit, grouped=True)
 
 
 def _data(column: Column, unit: str, levels: Sequence[str]) -> dict[str, Any]:

@@ -61,7 +61,8 @@ class PrivateTable(OpenedTable):
 
     def __repr__(self) -> str:
         columns = ", ".join(map(_described, self.plan.columns))
-        return f"<PrivateTable {self.plan.explain()}: {columns}; {words.limits(self)}>"
+        limits = words.limits(self.plan, self.bounding, self.context.unit)
+        return f"<PrivateTable {self.plan.explain()}: {columns}; {limits}>"
 
     def _repr_html_(self) -> str:
         from lapwing.curator.show import notebook
