@@ -9,6 +9,7 @@ import math
 import pickle
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -21,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from lapwing.curator.show import digits
+from lapwing.curator.show import digits, words
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.errors import InvalidCall, InvalidParameter, MissingExtra
 from lapwing.privacy import ZCDP, ApproxDP, PureDP
@@ -174,6 +175,31 @@ def test_the_interval_shown_contains_the_interval(value: float, left: float, rig
     assert Decimal(repr(span[1])) <= high
 
 
+def test_a_value_at_an_end_of_its_interval_looks_like_that_end() -> None:
+    cells = digits.shown(Column("s", "sum", (-340.0, 300.0), noise=((-340.0, 2650.0), (0.0, 3300.0))))
+    assert [(cell.value, cell.noise) for cell in cells] == [("−400", "−400 to 2,700"), ("300", "0 to 3,300")]
+    [cell] = digits.shown(Column("m", "mean", (3360.0,), noise=((0.0, 3360.0),)))
+    assert (cell.value, cell.noise) == ("3,400", "0 to 3,400")
+
+
+@given(st.floats(1e-3, 1e9), st.floats(-1e9, 1e9), st.booleans())
+def test_no_interval_of_an_answer_is_wider_than_its_quote(error: float, value: float, whole: bool) -> None:
+    exact = round(value) if whole else value
+    span = (exact - error, exact + error)
+    [cell] = digits.shown(Column("x", "count" if whole else "mean", (exact,), noise=(span,)))
+    far = max(abs(Decimal(repr(end)) - Decimal(repr(exact))) for end in span)  # a double may lie a little farther
+    assert as_number(cell.noise[2:]) <= as_number(digits.at_most(math.nextafter(float(far), math.inf), whole)[2:])
+
+
+def test_a_note_says_why_a_value_is_below_the_end_of_intervals() -> None:
+    below = Column("cost", "sum", (-340.0, 300.0), noise=((-340.0, 2650.0), (0.0, 3300.0)))
+    [note] = [note for note in words.beside(replace(by_region(), columns=(below,))) if "below 0" in note]
+    assert note.startswith("cost: a value may be below 0")
+    for spans in (((-3340.0, 2650.0), (-2700.0, 3300.0)), ((0.0, 2650.0), (0.0, 3300.0))):
+        other = replace(below, noise=spans)
+        assert not any("below 0" in note for note in words.beside(replace(by_region(), columns=(other,))))
+
+
 # The terminal
 
 
@@ -206,6 +232,47 @@ def test_columns_that_do_not_fit_follow_below(monkeypatch: pytest.MonkeyPatch) -
     assert text.count("North") == 2
     assert "1,203 ± 12" in text
     assert "512.25" in text
+
+
+@pytest.mark.parametrize("width", [36, 48, 64, 80])
+def test_no_number_and_no_key_is_cut_in_a_narrow_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    keys = tuple(Column(f"age in steps of {step}", "key", ("0 – 50", "50 – 100")) for step in (40, 20, 10))
+    mean = Column("mean_cost", "mean", (142.0, 163.0), ((130.0, 150.5), (155.3, 170.5)), ((101.9, 182.1), (103, 222)))
+    text = str(Answer((*keys, mean), LOSS).table)
+    assert "…" not in text
+    shown = ("142", "163.0", "130", "151", "155.3", "170.5", "(101", "183)", "(103.0", "222.0)", "50", "100")
+    assert all(part in text.split() for part in shown), text
+
+
+def test_bars_are_explained_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    told = "bars: █ up to the lower end of the interval, ▒ from there to its upper end"
+    assert told in str(by_region())
+    assert told not in str(single())
+    column = Column("n", "count", (1203, 988))
+    assert "█" in str(Answer((Column("k", "key", ("a", "b")), column), LOSS))
+    assert told not in str(Answer((Column("k", "key", ("a", "b")), column), LOSS)), "none has an interval"
+    monkeypatch.setenv("COLUMNS", "30")
+    assert "bars" not in str(by_region())
+
+
+def test_words_about_lines_are_no_words_about_rows() -> None:
+    keys = (Column("level", "key", ("total", "sex")), Column("sex", "key", (None, "f")))
+    each = replace(by_region(), columns=(*keys, Column("n", "count", (3, 2), ((1, 5), (0, 4)))))
+    levels = replace(each, provenance={"rollup": {"keys": ["sex"]}})
+    text = levels.explain().text
+    assert "level: the level of this line.\nsex: the group of this line.\n" in text
+    assert "this line is about all of its values together" in text
+    assert "after bounds and limits per patient were applied" in text
+    alone = replace(levels, notes=(f"{words.EACH_ROW_COUNTS}: …",)).explain().text
+    assert "after bounds were applied. It covers the noise. It does not cover the error from these bounds, nor" in alone
+
+
+def test_a_note_that_says_what_is_counted_says_it_once() -> None:
+    column = Column("count", "count", (3,), note="the number of rows in each bin")
+    assert words.meaning(column, "person") == "the number of rows in each bin"
+    assert words.meaning(replace(column, note="roughly"), "person") == "the number of rows; roughly"
 
 
 def test_strange_keys_are_shown_and_not_obeyed() -> None:
@@ -266,8 +333,8 @@ def test_the_notebook_gets_only_our_own_tags(make: Callable[[], Answer]) -> None
 def test_the_notebook_shows_what_the_terminal_shows() -> None:
     tags = Tags()
     tags.feed(by_region()._repr_html_())
-    for words in ("1,203", "± 12", "(43.41 to 45.22)", "512.25", "· cost: within 12 ranks"):
-        assert words in tags.text
+    for said in ("1,203", "± 12", "(43.41 to 45.22)", "512.25", "· cost: within 12 ranks"):
+        assert said in tags.text
     tags = Tags()
     tags.feed(strange()._repr_html_())
     assert "<script>alert(1)</script>" in tags.text

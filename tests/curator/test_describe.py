@@ -25,7 +25,7 @@ from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.nodes import Combine, JoinUnit, PerUnit, Select
 from lapwing.curator.tables.table import together
 from lapwing.errors import InvalidParameter, LapwingError, MissingBounds, UnsupportedQuery
-from lapwing.privacy import ZCDP, ApproxDP, PureDP, quotes
+from lapwing.privacy import ZCDP, ApproxDP, PureDP, Trust, quotes
 
 NAMES = "patient_id,age,cost,region,smoker,day,zip"
 ROWS = "\n".join(f"p{i % 9},{i},{i},{'NS'[i % 2]},true,2026-01-0{i % 9 + 1},{i % 3}" for i in range(30))
@@ -493,12 +493,17 @@ def test_a_quote_says_what_costs_what_and_what_cannot_be_known(visits: lw.Privat
     assert "rows count ε = 0.1" in lines
     assert "together ε = 0.3" in lines
     assert any(line.startswith("mean_age depends on the data. If it is public that") for line in lines)
-    assert any(re.fullmatch(r"quantile_cost_0.5 \d+ ranks", line) for line in lines)
+    assert any(re.fullmatch(r"quantile_cost_0.5 ± \d+ ranks", line) for line in lines)
     assert any(
         re.fullmatch(r"mean_age ± [\d.,]+", " ".join(line.split()))
         for line in str(query.quote(epsilon=0.3, count=1000)).splitlines()
     )
     assert "no record was read" in shown
+    assert "std_age depends on the data. The answer will say how accurate it is." in " ".join(
+        str(visits.agg(lw.std("age")).quote(epsilon=1)).split()
+    )
+    with pytest.raises(UnsupportedQuery, match="Choose an epsilon"):
+        visits.agg(lw.std("age")).quote(within=3)
 
 
 def test_a_quote_is_the_same_in_a_notebook_and_obeys_no_markup(visits: lw.PrivateTable) -> None:
@@ -523,10 +528,17 @@ def test_a_quote_is_the_same_in_a_notebook_and_obeys_no_markup(visits: lw.Privat
         (ZCDP(1), PureDP(1), ZCDP(0.5)),
         (PureDP(3), ZCDP(1), None),
         (ZCDP(3), ApproxDP(1, 1e-6), None),
+        (PureDP(3), PureDP(1, unit="person in any 7 consecutive days"), None),
+        (PureDP(3), PureDP(1, relation="replace"), None),
+        (PureDP(3), PureDP(1, trust=Trust.except_published("a total")), None),
     ],
 )
 def test_what_remains_afterwards_is_counted_as_the_ledger_counts(remaining: Any, loss: Any, then: Any) -> None:
     assert quotes.after(remaining, loss) == then
+    kept = quotes.Quote(loss=loss, lines=(), remaining=remaining)
+    assert kept.remaining_after() == then
+    assert ("cannot be paid" in kept.spending() or "not enough" in kept.spending()) == (then is None)
+    assert ("cannot be paid" in kept.spending()) == bool(quotes.unpayable(remaining, loss))
 
 
 def test_what_a_quote_foretells_is_what_the_ledger_then_says(folder: Path) -> None:
@@ -542,6 +554,14 @@ def test_what_a_quote_foretells_is_what_the_ledger_then_says(folder: Path) -> No
         assert quote.remaining is not None
         table.agg(lw.count()).release(epsilon=0.5)
         assert quotes.after(quote.remaining, quote.loss) == table.remaining()
+
+
+def test_a_table_of_rows_has_no_bound_per_row(visits: lw.PrivateTable, folder: Path) -> None:
+    assert repr(visits).endswith("; contribution bound: at most 1 row per patient_id>")
+    alone = lw.open(folder / "visits.csv", unit=lw.EACH_ROW)
+    for shown in (repr(alone), alone._repr_html_()):
+        assert "every row counts as a different person" in shown
+        assert "per row" not in shown
 
 
 def test_a_rank_is_no_quantity_and_gets_no_bar(visits: lw.PrivateTable) -> None:

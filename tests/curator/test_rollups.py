@@ -275,10 +275,10 @@ def test_ladders_of_dates_and_numbers_count_what_lies_in_each_rung() -> None:
     assert weeks.unprotected()["week"][1] == "2025-W02"
     ladder = lw.bins("cost", [0, 25, 50, 75, 100])
     costs = visits().hierarchy(ladder, lw.count(), weights="ranges").unprotected()
-    halves = costs["2 bins of cost"][1], costs["count"][1]
+    halves = costs["cost in steps of 50"][1], costs["count"][1]
     assert halves == ("0 – 50", int((FRAME["cost"] < 50).sum()))
     both = visits(keys=KEYS).release_hierarchy(["country", ladder], lw.count(), epsilon=EPSILON)
-    assert counted(both, ["country", "2 bins of cost", "cost"])["Italia", None, None] == int(
+    assert counted(both, ["country", "cost in steps of 50", "cost"])["Italia", None, None] == int(
         (FRAME["country"] == "Italia").sum()
     )
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
+from lapwing.charts import INK
 from lapwing.curator.show import digits
 from lapwing.curator.show.answer import Column
 from lapwing.curator.show.level_axis import levels_of
@@ -91,7 +92,7 @@ def test_bins_are_drawn_along_their_numbers_and_at_most_four_levels(tmp_path: Pa
     assert len(drawn(deep, tmp_path).axes) <= 4
     uneven = table.release_hierarchy(lw.bins("age", [0, 1, 10, 100, 1000]), lw.count(), epsilon=1)
     figure = drawn(uneven, tmp_path)
-    assert [title.partition(":")[0] for title in titles(figure)] == ["count by age, 2 bins together", "count by age"]
+    assert [title.partition(":")[0] for title in titles(figure)] == ["count by age in groups of 2 bins", "count by age"]
     assert [round(right - left, 2) for left, right in widths(figure.axes[1])] == [0.92] * 4
     ticks = [label.get_text() for label in figure.axes[1].get_xticklabels()]
     assert ticks == ["0", "1", "10", "100", "1,000"]
@@ -120,7 +121,7 @@ def test_what_is_divided_too_finely_stays_whole(tmp_path: Path) -> None:
     answer = shops(sizes).release_hierarchy(["side", "shop"], lw.count(), epsilon=EXACT)
     figure = drawn(answer, tmp_path)
     assert set(texts(figure)) >= {"east", "4,500"}
-    assert "not drawn: 900 groups inside these" in figure.get_supxlabel()
+    assert "not drawn: 900 groups inside these" in figure.get_supxlabel().replace("\n", " ")
 
 
 @pytest.mark.parametrize("column", [None, "mean_paid"])
@@ -157,3 +158,37 @@ def test_marginals_are_drawn_table_by_table(tmp_path: Path) -> None:
     assert len(drawn(released["shop"], tmp_path).axes) == 2
     with pytest.raises(InvalidParameter, match="column of values"):
         released.plot(tmp_path / "no.png", "shop")
+
+
+def test_a_caption_explains_what_is_drawn_and_nothing_else(tmp_path: Path) -> None:
+    table = shops({"a": 40, "b": 30, "p": 3, "q": 1})
+    sets = [["side", "shop"], ["shop"]]
+    exact = drawn(table.marginals([["shop"]], lw.count()).release(epsilon=EXACT), tmp_path)
+    assert "grey" not in exact.get_supxlabel()
+    noisy = drawn(table.marginals(sets, lw.sum("paid")).release(epsilon=0.01), tmp_path)
+    assert "grey number: its interval contains 0" in noisy.get_supxlabel()
+    assert "†: values outside the bounds" in noisy.get_supxlabel().replace("\n", " ")
+    assert {text.get_color() for text in noisy.axes[1].texts} == {INK}, "labels of bars are not about 0"
+    areas = drawn(
+        shops({"a": 500, "b": 400, "p": 300}).release_hierarchy(["side", "shop"], lw.count(), epsilon=1), tmp_path
+    )
+    said = areas.get_supxlabel().replace("\n", " ")
+    assert "areas are proportional to the counts · ±: 95" in said
+    assert "brown" not in said
+    assert "†" not in said
+
+
+def test_bins_say_where_their_edges_belong() -> None:
+    table = opened(pd.DataFrame({"age": [5.0, 15.0, 15.0, 95.0]}))
+    ladder = lw.bins("age", range(0, 101, 10), fan_out=5)
+    assert ladder.names == ("age in steps of 50", "age")
+    assert lw.bins("x", [0, 0.1, 0.2, 0.3, 0.4]).names == ("x in steps of 0.2", "x")
+    assert lw.bins("x", [0, 1, 10, 100]).names == ("x in groups of 2 bins", "x")
+    question = table.hierarchy(ladder, lw.count())
+    told = "a bin includes its lower edge but not its upper edge; the last bin includes both"
+    for notes in (question.quote(epsilon=1).notes, question.release(epsilon=1).notes):
+        assert notes.count(told) == 1
+        assert any(note.startswith("counts are whole numbers, and not negative. An interval") for note in notes)
+    assert table.agg(lw.cdf("age", edges=[0, 50, 100])).quote(epsilon=1).notes.count(told) == 1
+    exact = table.hierarchy(lw.bins("age", [5, 15, 95], fan_out=2), lw.count()).unprotected()
+    assert exact["count"] == (4, 1, 3), "15 is in the bin that begins with it, and 95 in the last"

@@ -41,9 +41,28 @@ def test_a_quote_shows_the_errors_of_both_allocations() -> None:
         [note] = [note for note in quote.notes if "allocation=" in note]
         assert note.startswith(f"count: with allocation='{other}' the error is ± ")
         assert f"± {errors['count', other].quiet.error:g}" in note
-        assert ("not known one step after a release" in note) == (other == "absorption")
+        assert ("not known one step after the first new value in 6 steps" in note) == (other == "absorption")
+        span = {"distribution": 3, "absorption": 6}[taken]
+        assert quote.expected[0].output == f"count, if no new value was published in the {span} steps before"
+        assert quote.expected[1].output == f"count, one step after the first new value in {span} steps"
+        assert any("on other steps the error depends on what was published before" in note for note in quote.notes)
         assert all(line.what.endswith(f"(budget {taken})") for line in quote.lines)
         assert quote.loss == lw.PureDP(1, unit="patient in any 3 consecutive steps")
+
+
+def test_what_a_quote_calls_a_while_is_long_enough_for_either_allocation() -> None:
+    """Whatever was spent before: after so many steps without a release, a step may spend as much as it ever may."""
+    for kind, span in ((BudgetDistribution, 5), (BudgetAbsorption, 2 * 5)):
+        mechanism = kind(epsilon=100, window=5)
+        state = mechanism.open()
+        for count in (0, 10**6, 0, 10**6, *[10**6] * 20, 0):  # bursts, then the largest release there can be
+            state = mechanism.observe(state, count)
+        assert state.released
+        for _ in range(span):
+            state = mechanism.observe(state, mechanism.estimate(state)[0])
+            assert not state.released
+        following = mechanism.observe(state, mechanism.estimate(state)[0])
+        assert mechanism.error_bound(following) <= mechanism.accuracy()
 
 
 def test_the_usual_allocation_is_distribution() -> None:

@@ -126,8 +126,13 @@ def test_consecutive_steps_are_not_charged_to_a_promise_to_people(tmp_path: Path
     rows = table("patient", ledger=book, allowance=PureDP(1), dataset="visits")
     question = daily(rows, consecutive_steps=7)
     assert question.quote(epsilon=0.5).loss == PureDP(0.5, unit="patient in any 7 consecutive days")
-    with pytest.raises(IncompatibleLosses, match=r"protects only a.*active_steps"):
+    quote = question.quote(epsilon=0.5)
+    assert quote.remaining_after() is None
+    assert "ε = 1 remains, but this cannot be paid from it" in quote.spending()
+    assert quote.notes[0].startswith("this stream cannot be opened: the ledger has an allowance for a whole patient")
+    with pytest.raises(IncompatibleLosses, match=r"protects only a.*active_steps") as refused:
         opened(tmp_path, question, epsilon=0.5)
+    assert str(refused.value).endswith(quote.notes[0].removeprefix("this stream cannot be opened: "))
     assert book.spent("visits") == PureDP(0, unit="patient")
     allowance = PureDP(1, unit="patient in any 7 consecutive days")
     apart = table("patient", ledger=book, allowance=allowance, dataset="weeks")
@@ -157,8 +162,8 @@ def test_every_protection_has_words_of_its_own(tmp_path: Path) -> None:
         "event level: one row is protected. Somebody with several rows is not protected as a person",
         "patient level: all rows of one patient are protected. Each patient counts in at most 7 days, the first 7 with "
         "rows, at least 2 days apart",
-        "w-event level: what one patient does in any 7 consecutive days is protected, not what happens over a longer "
-        "time",
+        "7-day level (w-event): what one patient does in any 7 consecutive days is protected, not what happens over a "
+        "longer time",
     ]
     stream = opened(tmp_path, daily(people, active_steps=7, separation=2))
     assert notes[1] in stream.observe().notes

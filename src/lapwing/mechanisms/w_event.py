@@ -368,6 +368,7 @@ class _Adaptive(WEvent):
     def accuracy(self, confidence: float = 0.95, *, releases: int = 0) -> float:
         """How far a count may be off at a step before which nothing was released for `window` steps.
 
+        With absorption, for twice as many: the steps after a release may have given up their share.
         With `releases`, so many steps came in between, and each was released as far as something was left to spend.
         Infinite if nothing is left for the step itself. `error_bound` tells it for each answer of a stream.
         """

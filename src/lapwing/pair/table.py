@@ -277,7 +277,7 @@ def open(
     >>> columns = {"smoker": {"values": [False, True]}, "age": {"bounds": [18, 97]}}
     >>> _ = pair.make(folder, name="clinic", columns=columns, owners=20)
     >>> pair.open(folder, key=f"{folder}/analyst.pem")
-    <PrivateTable clinic: smoker (2 keys), age (80 keys); contribution bound: at most 1 row per person>
+    <PrivateTable clinic: smoker (2 keys), age (80 keys); every row counts as a different person>
     """
     checks.one_of(("joint", "each"), noise=noise)
     deployment = file if isinstance(file, Deployment) else Deployment.read(Path(file))

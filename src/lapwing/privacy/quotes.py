@@ -15,6 +15,7 @@ from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
 from lapwing.privacy.explanation import present, spanned
 from lapwing.privacy.losses import ZCDP, Loss, PureDP
 from lapwing.privacy.notation import at_most, visible, written_down, written_up
+from lapwing.privacy.trust import implied
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000 * DELTA_UNIT}
@@ -50,7 +51,7 @@ class Quote:
     """What the ledger has left before this."""
 
     def remaining_after(self) -> Loss | None:
-        """What the ledger would have left; None where there is none, or where it does not cover the loss."""
+        """What the ledger would have left; None where there is none, or where it cannot pay the loss."""
         return None if self.remaining is None else after(self.remaining, self.loss)
 
     def spending(self) -> str:
@@ -61,15 +62,14 @@ class Quote:
         if then is not None:
             now = amount(self.remaining, written_down)
             return f"{price} · remaining budget: {now} before, {amount(then, written_down)} after"
-        if _counted_in(type(self.remaining), self.loss) is None:
-            return f"{price} · {left}, but this kind of loss cannot be charged to it"
-        return f"{price} · {left}, which is not enough"
+        why = unpayable(self.remaining, self.loss)
+        return f"{price} · {left}, {f'but this cannot be paid from it: {why}' if why else 'which is not enough'}"
 
 
 def after(remaining: Loss, loss: Loss) -> Loss | None:
-    """What would remain, in the kind in which the allowance is counted; None if it does not cover the loss."""
+    """What would remain, in the kind in which the allowance is counted; None if it cannot pay the loss."""
     price = _counted_in(type(remaining), loss)
-    if price is None:
+    if price is None or unpayable(remaining, loss):
         return None
     rest = {name: getattr(remaining, name) for name in _ROUNDING if hasattr(remaining, name)}
     for name, had in rest.items():
@@ -78,6 +78,19 @@ def after(remaining: Loss, loss: Loss) -> Loss | None:
             return None
     kept = {name: max(Fraction(0), value) for name, value in rest.items()}
     return type(remaining)(**kept, **remaining.frame)
+
+
+def unpayable(remaining: Loss, loss: Loss) -> str:
+    """Why an allowance cannot pay a loss, however much of it remains; nothing if it can."""
+    if remaining.relation != loss.relation:
+        return f"the allowance is for the relation {remaining.relation}, and this loss for {loss.relation}"
+    if remaining.unit != loss.unit:
+        return f"the allowance is per {visible(remaining.unit)}, and this loss per {visible(loss.unit)}"
+    if not implied(loss.trust, remaining.trust):
+        return "the allowance promises more than this loss does"
+    if _counted_in(type(remaining), loss) is None:
+        return f"the allowance is counted in {type(remaining).__name__}, and this is another kind of loss"
+    return ""
 
 
 def _counted_in(kind: type[Loss], loss: Loss) -> Loss | None:

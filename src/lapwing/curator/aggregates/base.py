@@ -27,6 +27,8 @@ from lapwing.curator.plan.parser import expression, only
 from lapwing.curator.plan.statistics import Pick, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
+ANSWER_SAYS = "The answer will say how accurate it is."
+"""Of an output whose error is not known beforehand."""
 Key = tuple[Expression, tuple[Fraction, Fraction] | None]
 """An argument, and the bounds that an aggregate itself gives it."""
 
@@ -197,7 +199,7 @@ class Aggregate(metaclass=Helpful):
             UnsupportedQuery: If the error depends on the data.
         """
         why = "its error depends on the data"
-        raise UnsupportedQuery(str(self), why, "Choose an epsilon. The answer will say how accurate it is.")
+        raise UnsupportedQuery(str(self), why, f"Choose an epsilon. {ANSWER_SAYS}")
 
     # ----------------------------------------------------------------------------------------- saving and reading
 

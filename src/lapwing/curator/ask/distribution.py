@@ -24,7 +24,7 @@ from lapwing.curator.ask.columns import totals_of
 from lapwing.curator.ask.pricing import DEFAULT_CONFIDENCE, Budget, check, share_out
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.question import Question
-from lapwing.curator.ask.quote import Expectation, Quote
+from lapwing.curator.ask.quote import BIN_EDGES, Expectation, Quote
 from lapwing.curator.ask.release import release
 from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.plan.statistics import Bounding
@@ -149,7 +149,7 @@ class DistributionQuery(Query):
         """What a reader of a quote or an answer must know beside the rest."""
         return (
             "rows without a value between the first edge and the last are left out",
-            "a bin includes its lower edge but not its upper edge; the last bin includes both",
+            *((BIN_EDGES,) if isinstance(self.edges[0], dt.date) else ()),  # of numbers, every question says it
             f"{BELOW} and {SHARE} never decrease; their intervals hold for all edges at once",
         )
 
@@ -251,7 +251,9 @@ def look_at_distribution(
     spans = [estimates.counted(value, width).noise for value, width in zip(leaves.tolist(), widths, strict=True)]
     columns = [
         Column(name, "key", query.edges[1:], type=axis, note="the upper edge of each bin"),
-        Column(COUNT, "count", tuple(leaves.tolist()), tuple(spans), type="number", note="rows in each bin"),
+        Column(
+            COUNT, "count", tuple(leaves.tolist()), tuple(spans), type="number", note="the number of rows in each bin"
+        ),
     ]
     for output, (values, lows, highs) in ((BELOW, cumulative.counts(leaves)), (SHARE, cumulative.shares(leaves))):
         lows, highs = (lows.clip(max=values), highs.clip(min=values))
@@ -259,7 +261,7 @@ def look_at_distribution(
         ends: list[Any] = list(zip(lows.tolist(), highs.tolist(), strict=True))
         if output == SHARE:
             ends[-1] = None  # all rows are below the last edge, or on it
-        note = f"{'rows' if output == BELOW else 'share of all rows'} below each edge"
+        note = f"{'the number of rows' if output == BELOW else 'the share of all rows'} below each edge"
         columns.append(Column(output, kind, tuple(values.tolist()), tuple(ends), type="number", note=note))
     return tuple(columns)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import estimates
 from lapwing.curator.ask.marginal_noise import Widths, name_of
+from lapwing.curator.show import words
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.curator.show.cross_tables import MARGINAL
 from lapwing.errors import InvalidParameter
@@ -43,7 +44,8 @@ class Marginals:
 
     def __repr__(self) -> str:
         tables = [f"{name_of(names)}\n{self[names].table}" for names in self.sets]
-        return "\n".join([*tables, f" costs {self.loss}", *(f" · {note}" for note in self.answer.notes)])
+        notes = words.notes(self._with(tuple(column for column in self.answer.columns if column.name != MARGINAL)))
+        return "\n".join([*tables, f" costs {self.loss}", *(f" {mark} {note}" for mark, note in notes)])
 
     def _repr_html_(self) -> str:
         *tables, last = self.sets

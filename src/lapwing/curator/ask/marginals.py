@@ -272,7 +272,7 @@ def _columns(query: MarginalsQuestion, tables: Mapping[Statistic, list[Any]], wi
         for names, places in zip(query.sets, family.sets, strict=True)
         for _ in range(family.cells(places))
     ]
-    columns = [Column(MARGINAL, "key", tuple(labels), type="text", note="the table to which the row belongs")]
+    columns = [Column(MARGINAL, "key", tuple(labels), type="text", note="the table to which this line belongs")]
     for place, key in enumerate(keys):
         values: list[Any] = []
         for places in family.sets:

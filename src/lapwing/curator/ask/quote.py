@@ -11,15 +11,17 @@ from lapwing import checks
 from lapwing._version import __version__
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Bound
+from lapwing.curator.aggregates.base import ANSWER_SAYS
 from lapwing.curator.ask.pricing import Budget, Item, Keys, Picks, ReleaseItem, noisy_statistics, ranks_off
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.room import limited
 from lapwing.curator.ask.tree_noise import TreeNoise, tree_items
-from lapwing.curator.plan.expressions import Column
+from lapwing.curator.plan.expressions import Call, Column
 from lapwing.curator.plan.multiplicity import limits_of, most_rows
 from lapwing.curator.plan.narrowing import carries_text
 from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.plan.text_forms import LONGEST_CARRIED
+from lapwing.curator.show.words import EACH_ROW_COUNTS
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.mechanisms import epsilon_for
 from lapwing.privacy import quotes
@@ -27,6 +29,8 @@ from lapwing.privacy.quotes import Line
 
 NO_LEDGER = "no ledger was given, so the spent budget is not recorded"
 """A note of every question that nobody keeps count of."""
+
+BIN_EDGES = "a bin includes its lower edge but not its upper edge; the last bin includes both"
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,6 +47,8 @@ class Expectation:
     measured_in: str
     """"" for the value itself, "ranks" for a quantile, "units" for the size from which on a key is shown."""
     why: str = ""
+    whole: bool = False
+    """Whether the output is a whole number, which is shown without rounding where the error is small."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -155,9 +161,10 @@ def _expectations(
     for level, reach in zip(query.rollup.levels, zip(*widths, strict=True), strict=True):
         name = f"{bound.output} ({level})"
         try:
-            expected.append(Expectation(name, bound.aggregate.error(bound, reach, count), ""))
+            error = bound.aggregate.error(bound, reach, count)
+            expected.append(Expectation(name, error, "", whole=bound.aggregate.whole))
         except UnsupportedQuery as unknown:
-            expected.append(Expectation(name, None, "", unknown.instead))
+            expected.append(Expectation(name, None, "", _advice(unknown)))
     return expected
 
 
@@ -165,7 +172,7 @@ def rows_notes(query: Question) -> tuple[str, ...]:
     """Which rows of a unit count."""
     unit, keys = query.context.unit, query.grouping.keys
     if is_each_row(query.plan):
-        return ("every row counts as a different person: somebody with several rows is not protected as one person",)
+        return (f"{EACH_ROW_COUNTS}: somebody with several rows is not protected as one person",)
     remarks = [query.effective.explain(unit, grouped=bool(keys))]
     limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
     if keys and used < limit:
@@ -190,6 +197,10 @@ def plan_notes(query: Question) -> tuple[str, ...]:
             remarks.append(f"the values of {key.name} are private, so rare ones are not shown")
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
             remarks.append(f"rows whose {key.name} is not a declared key are left out")
+    if any(
+        key.labels is not None and isinstance(key.expression, Call) and key.expression.operator == "bin" for key in keys
+    ):
+        remarks.append(BIN_EDGES)
     return tuple(remarks)
 
 
@@ -235,9 +246,15 @@ def _expected(
 ) -> Expectation:
     measured_in = "" if bound.pick is None else "ranks"
     try:
-        return Expectation(bound.output, error_of(bound, items, confidence, count), measured_in)
+        error = error_of(bound, items, confidence, count)
+        return Expectation(bound.output, error, measured_in, whole=bound.aggregate.whole)
     except UnsupportedQuery as unknown:
-        return Expectation(bound.output, None, measured_in, unknown.instead)
+        return Expectation(bound.output, None, measured_in, _advice(unknown))
+
+
+def _advice(unknown: UnsupportedQuery) -> str:
+    """What to do about an error that is not known beforehand; a quote has its epsilon already."""
+    return ANSWER_SAYS if unknown.instead.endswith(ANSWER_SAYS) else unknown.instead
 
 
 def _ranks(item: Picks, confidence: float) -> float:
@@ -318,6 +335,7 @@ def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) ->
     low, high = (float(min(max(share + side, Fraction(0)), Fraction(1))) for side in (-_ASIDE, _ASIDE))
     return (
         f"a value with {below} of the values below it, within {ranks:g} ranks of the exact quantile, with "
-        f"{100 * confidence:.6g} % confidence; how much that is in values depends on the data, so it cannot be shown. "
-        f"Quantiles on both sides, for example {low:g} and {high:g}, give an idea of it"
+        f"{100 * confidence:.6g} % confidence. A rank is a place among the sorted values. How far {ranks:g} ranks are "
+        f"in values depends on the data. Ask for the quantiles {low:g} and {high:g} as well to see how close the "
+        "values lie"
     )

@@ -62,10 +62,10 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
         return ()
     remarks = [f"the numbers of all levels add up: {' → '.join(rollup.levels)}"]
     if rollup.integers:
-        remarks.append(
-            "the numbers shown are whole, and counts are not negative. An interval is for the exact number; it was "
-            "computed before rounding"
-        )
+        rounding = "an interval is for the exact number; it is computed before rounding"
+        if any(aggregate.counts for aggregate in question.aggregates):
+            rounding = f"counts are whole numbers, and not negative. A{rounding.removeprefix('a')}"
+        remarks.append(rounding)
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")
     trust = trust_of(question)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -150,14 +151,21 @@ def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
     count, widths = len(ends) - 1, [1]
     while widths[0] * wide < count:
         widths.insert(0, widths[0] * wide)
-    texts = edge_texts(doubles(ends))
+    numbers = doubles(ends)
+    texts, steps = edge_texts(numbers), [high - low for low, high in pairwise(numbers)]
+    even = all(math.isclose(step, steps[0], rel_tol=1e-6) for step in steps)
 
     def label(start: int, width: int) -> str:
         return f"{texts[start]} – {texts[min(start + width, count)]}"
 
     paths = tuple(tuple(label(i // width * width, width) for width in widths) for i in range(count))
-    names = (*(f"{width:,} bins of {column}" for width in widths[:-1]), column)
+    names = (*(_level_name(column, width, steps[0] if even else None) for width in widths[:-1]), column)
     return Ladder(column=column, names=names, edges=ends, paths=paths)
+
+
+def _level_name(column: str, width: int, step: float | None) -> str:
+    """What to call a level above the bins of a column: by how far its bins reach, if all bins are as wide."""
+    return f"{column} in groups of {width:,} bins" if step is None else f"{column} in steps of {width * step:,.10g}"
 
 
 def _listed(edges: Any) -> list[Any]:

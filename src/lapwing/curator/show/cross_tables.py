@@ -36,6 +36,11 @@ class _Panel:
     """For each line, the row of the answer that stands in each place."""
 
     @property
+    def shaded(self) -> list[int]:
+        """The rows that are cells: a table by one key has bars instead."""
+        return [] if len(self.names) < 2 else [row for line in self.cells for row in line]
+
+    @property
     def height(self) -> float:
         return 0.9 + _LINE * max(2, len(self.beside))
 
@@ -64,7 +69,10 @@ def draw(answer: Answer, path: str | PathLike[str] | None = None, column: str | 
             _bars(axes, panel) if len(panel.names) < 2 else _cells(axes, panel)
             charts.title(axes, _heading(panel))
         sure = f"±: {digits.percent(answer.confidence)} interval for the exact number"
-        charts.caption(figure, f"{words.cost(answer.loss)} · {sure} · grey: it contains 0")
+        grey = any(_is_unsure(panel.column, row) for panel in panels for row in panel.shaded)
+        unsure = ["grey number: its interval contains 0"] if grey else []
+        parts = [words.cost(answer.loss), sure, *unsure, *words.footnotes(values[0])]
+        charts.caption(figure, " · ".join(parts))
         if path is not None:
             charts.save(figure, path, dpi=200)
     return figure
@@ -109,23 +117,27 @@ def _panel(answer: Answer, column: Column, names: tuple[str, ...], label: str) -
 def _bars(axes: Axes, panel: _Panel) -> None:
     rows = [row for [row] in panel.cells]
     charts.even_ticks(axes.xaxis, 5)
-    plot.lines(axes, plot.taken(panel.column, rows), len(rows))
+    plot.lines(axes, plot.taken(panel.column, rows), len(rows), colour=INK)
     charts.rows(axes, panel.beside)
 
 
 def _cells(axes: Axes, panel: _Panel) -> None:
     charts.cells(axes, panel.across, panel.beside, [[panel.column.values[row] for row in line] for line in panel.cells])
-    texts, spans = digits.shown(panel.column), panel.column.noise
+    texts = digits.shown(panel.column)
     for y, line in enumerate(panel.cells):
         for x, row in enumerate(line):
-            span = None if spans is None else spans[row]
-            unsure = span is not None and span[0] <= 0
+            colour = QUIET if _is_unsure(panel.column, row) else INK
             axes.text(
-                x, y, texts[row].value, ha="center", va="center", fontsize=8, color=QUIET if unsure else INK,
-                parse_math=False,
+                x, y, texts[row].value, ha="center", va="center", fontsize=8, color=colour, parse_math=False
             )  # fmt: skip
     names = [charts.cut(digits.visible(name)) for name in panel.names]
     axes.set_ylabel(" · ".join(names[:-1]), color=QUIET, fontsize=9, parse_math=False)
+
+
+def _is_unsure(column: Column, row: int) -> bool:
+    """Whether the exact number may be 0."""
+    span = None if column.noise is None else column.noise[row]
+    return span is not None and span[0] <= 0 <= span[1]
 
 
 def _heading(panel: _Panel) -> str:

@@ -37,6 +37,7 @@ class ShownValue:
 def shown(column: Column) -> list[ShownValue]:
     """Every value of a column, to two digits of its noise; what is shown beside it is rounded outwards.
 
+    A value at an end of its interval is rounded outwards like that end: "−400 from −400 to 2,700".
     A column has one form: "± 12" if that says enough for all its values, otherwise both ends for all of them.
 
     Accuracy: an interval as shown contains the one in the data, also around the value as shown.
@@ -55,6 +56,22 @@ def half_widths(column: Column) -> list[str]:
     """The noise of every value as "± 12", to the farther end where it is lopsided; nothing where none is known."""
     spans: Spans = column.noise or (None,) * len(column.values)
     return [_half(value, span, column.type == "integer") for value, span in zip(column.values, spans, strict=True)]
+
+
+def at_most(error: float, whole: bool) -> str:
+    """How far a value may be off, before it is known: no less than what will stand beside it, whatever it is.
+
+    A value is rounded to two digits of its noise, and its interval is written around the value as shown.
+
+    >>> at_most(16.8, whole=False), at_most(17.0, whole=True), at_most(106.0, whole=True), at_most(0.0, whole=True)
+    ('± 18', '± 17', '± 120', '± 0')
+    """
+    place = _place(0, (-error, error), whole)
+    if place is None:
+        return "± 0"
+    unit = Decimal(1).scaleb(place)
+    rounding = 0 if whole and place == 0 else unit / 2
+    return f"± {_fixed(_cut(_EXACT.add(_written(error), rounding), place, ROUND_CEILING), place)}"
 
 
 def key(value: Any) -> str:
@@ -110,9 +127,16 @@ def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool, e
     place = _place(value, noise, whole)
     if place is None:
         return ShownValue(number(value), _range(noise, None), _range(interval, None))
-    rounded = _cut(_written(value), place, ROUND_HALF_EVEN)
+    rounded = _cut(_written(value), place, ROUND_HALF_EVEN if even else _as_its_end(value, noise))
     beside = _around(rounded, noise, place) if noise and even else _range(noise, place)
     return ShownValue(_fixed(rounded, place), beside, _range(interval, place))
+
+
+def _as_its_end(value: float, noise: Span | None) -> str:
+    """How to round a value: if its interval begins or ends with it, like that end, so that both look the same."""
+    if noise is None or value not in noise:
+        return ROUND_HALF_EVEN
+    return ROUND_FLOOR if value == noise[0] else ROUND_CEILING
 
 
 def _place(value: float, noise: Span | None, whole: bool) -> int | None:

@@ -151,12 +151,12 @@ def draw(answer: Answer, column: Column, levels: Sequence[Level], *, interactive
         charts.even_ticks(axes.yaxis, 4)
         _panel(axes, column, level)
         total = in_all(answer, column) if level is levels[0] else ""
-        charts.title(axes, f"{_heading(column, level)}{total}{words.mark(column)}")
+        charts.title(axes, f"{_heading(column, level, levels[-1].name)}{total}{words.mark(column)}")
     _axis(panels[-1], levels[-1])
     parts = [words.cost(answer.loss)]
     if column.noise:
         parts.append(f"orange: {digits.percent(answer.confidence)} interval for the exact answer")
-    charts.caption(figure, " · ".join(parts))
+    charts.caption(figure, " · ".join([*parts, *words.footnotes(column)]))
     return figure
 
 
@@ -210,14 +210,13 @@ def _values(axes: Axes, column: Column, rows: Sequence[tuple[Ends, int]]) -> Non
         )  # fmt: skip
 
 
-def _heading(column: Column, level: Level) -> str:
-    name, what = charts.cut(digits.visible(level.name)), charts.cut(digits.visible(column.name))
-    if level.dates:
-        return f"{what} by {name}"
-    together, _, own = name.rpartition(" bins of ")
-    if level.step is not None:
-        return f"{what} by {own}, in steps of {digits.number(level.step)}"
-    return f"{what} by {own}{f', {together} bins together' if together else ''}"
+def _heading(column: Column, level: Level, finest: str) -> str:
+    name, what = level.name, charts.cut(digits.visible(column.name))
+    steps = ""
+    if level.step is not None and not level.dates:
+        steps = f", in steps of {digits.number(level.step)}"
+        name = finest if name.startswith(f"{finest} in ") or name.endswith(f" bins of {finest}") else name
+    return f"{what} by {charts.cut(digits.visible(name))}{steps}"
 
 
 def _axis(axes: Axes, level: Level) -> None:

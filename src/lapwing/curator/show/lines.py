@@ -40,8 +40,10 @@ def draw(answer: Answer, path: str | PathLike[str] | None = None, column: str | 
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         for axes, values in zip(grid, panels, strict=True):
             _panel(axes, steps, values, drawn)
+        if steps.type in ("date", "timestamp"):
+            charts.dates(grid[-1].xaxis)
         grid[-1].set_xlabel(charts.cut(digits.visible(steps.name)), color=QUIET, parse_math=False)
-        _caption(figure, answer, len(groups))
+        _caption(figure, answer, panels, len(groups))
         figure.draw_without_rendering()  # names are placed where the panels have come to stand
         for axes, values in zip(grid, panels, strict=True):
             _names(axes, steps, values, drawn)
@@ -77,8 +79,7 @@ def _panel(axes: Axes, steps: Column, values: Column, groups: dict[tuple[Any, ..
         axes.plot(places, [values.values[row] for row in drawn], color=colour, lw=1.4)
     if values.adds_up:
         axes.axhline(0, color=LINE, lw=1)
-    clipped = f" {words.CLIPPED}" if values.clipped else ""
-    charts.title(axes, charts.cut(digits.visible(values.name)) + clipped)
+    charts.title(axes, charts.cut(digits.visible(values.name)) + words.mark(values))
 
 
 def _names(axes: Axes, steps: Column, values: Column, groups: dict[tuple[Any, ...], list[int]]) -> None:
@@ -116,12 +117,14 @@ def _foot(block: Sequence[float]) -> float:
     return sum(block) / len(block)
 
 
-def _caption(figure: Figure, answer: Answer, groups: int) -> None:
+def _caption(figure: Figure, answer: Answer, panels: Sequence[Column], groups: int) -> None:
     parts = [f"{words.cost(answer.loss)} for the whole stream"]
     parts.append(f"bands: {digits.percent(answer.confidence)} interval for the exact answer, step by step")
+    if any(map(words.is_below_its_cut, panels)):
+        parts.append("bands are cut off at 0, but always contain the value")
     if groups > MOST_LINES:
         parts.append(f"the {MOST_LINES} largest of {groups:,} groups")
-    charts.caption(figure, " · ".join(parts))
+    charts.caption(figure, " · ".join([*parts, *words.footnotes(*panels)]))
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:

@@ -73,7 +73,7 @@ def private_table(table: PrivateTable) -> str:
     )
     head = "<tr><th>column</th><th>type</th><th>stated about it</th></tr>"
     what = escape(digits.visible(f"A private table: {table.plan.explain()}"))
-    limits = escape(digits.visible(table.bounding.by_rows().explain(table.context.unit, grouped=True)))
+    limits = escape(digits.visible(words.limits(table.plan, table.bounding, table.context.unit)))
     below = f'<p class="quiet">{limits}. Rows are never shown: ask with .agg(…) or .sql(…).</p>'
     return framed(f"<p>{what}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>{below}")
 

@@ -66,6 +66,8 @@ def _along(answer: Answer, key: Column, panels: Sequence[Column], interactive: b
             axes.plot(places, values, color=PRIVATE, lw=1, alpha=0.5)
             axes.plot(places, values, "o", color=PRIVATE, ms=4.5)
         _title(axes, column)
+        if key.type in ("date", "timestamp"):
+            charts.dates(axes.xaxis)
         if key.type == "integer":
             axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
     grid[-1].set_xlabel(charts.cut(digits.visible(key.name)), color=QUIET, parse_math=False)
@@ -120,7 +122,7 @@ def _list(answer: Answer, keys: Sequence[Column], panels: Sequence[Column], inte
     return figure
 
 
-def lines(axes: Axes, column: Column, count: int) -> None:
+def lines(axes: Axes, column: Column, count: int, colour: str = QUIET) -> None:
     """A bar or a dot for each row with what the noise may have done, and its value beside it."""
     shown = digits.shown(column)
     total = column.adds_up
@@ -138,7 +140,7 @@ def lines(axes: Axes, column: Column, count: int) -> None:
         if count <= _LABELLED:
             right = max(end for span in (noise, interval, (value,)) if span for end in span)
             text = f"{shown[place].value} {shown[place].beside}".strip()
-            charts.beside(axes, right, place, text, size=8.5)
+            charts.beside(axes, right, place, text, colour, size=8.5)
     if total:
         axes.axvline(0, color=LINE, lw=1)
     axes.margins(x=0.04)
@@ -182,4 +184,4 @@ def _caption(figure: Figure, answer: Answer, panels: Sequence[Column], rows: int
         parts.append("grey: the population's value")
     if shown is not None and shown < rows:
         parts.append(f"the first {shown} of {rows:,} rows")
-    charts.caption(figure, " · ".join(parts))
+    charts.caption(figure, " · ".join([*parts, *words.footnotes(*panels)]))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.show import digits, notebook
 from lapwing.curator.show import terminal as show
-from lapwing.curator.show.answer import Column, Type
 from lapwing.privacy.notation import written_up
 from lapwing.privacy.quotes import amount, risk
 
@@ -116,10 +115,8 @@ def _error(expected: Expectation, quote: Quote) -> str:
         least, sure = digits.number(expected.error, ROUND_CEILING), digits.percent(quote.confidence)
         return f"a key that at least {least} {digits.visible(quote.loss.unit)}s have is shown (with {sure} confidence)"
     if expected.measured_in:
-        return f"{digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
-    kind: Type = "integer" if float(expected.error).is_integer() else "number"
-    [shown] = digits.shown(Column("", "error", (0,), noise=((-expected.error, expected.error),), type=kind))
-    return shown.noise or "± 0"
+        return f"± {digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
+    return digits.at_most(expected.error, expected.whole)
 
 
 def _notes(quote: Quote) -> list[str]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lapwing.charts import PALETTE
 from lapwing.curator.show import digits, words
@@ -38,6 +39,8 @@ ROWS = 60
 """Longer answers are cut on the screen, never in the data."""
 _NAME, _KEY, _BAR = 28, 40, 20
 _ENDLESS = 10_000
+_UNSURE = "▒"
+_ABOUT_BARS = f"bars: █ up to the lower end of the interval, {_UNSURE} from there to its upper end"
 
 
 def plain(shown: RenderableType) -> str:
@@ -80,61 +83,108 @@ class _Wide:
         from rich.padding import Padding
         from rich.text import Text
 
-        def fits(values: Sequence[Column], bar: Column | None = None) -> bool:
-            drawn = _drawn(self.keys, values, bar)
-            return Measurement.get(console, options.update(width=_ENDLESS), drawn).maximum < options.max_width
+        def fits(values: Sequence[_Piece], bar: Column | None = None, wrap: _Wrap = "nothing") -> bool:
+            drawn = _drawn(self.keys, values, bar, wrap)
+            needed = Measurement.get(console, options.update(width=_ENDLESS), drawn)
+            return (needed.minimum if wrap == "keys" else needed.maximum) < options.max_width
 
-        for number, values in enumerate(_chunks(self.values, fits)):
-            bar = next((column for column in values if column.is_count and self.rows > 1), None)
-            drawn = _drawn(self.keys, values, bar if fits(values, bar) else None)
-            yield Padding(drawn, (1 if number else 0, 0, 0, 1))
+        unsure = False
+        for number, values in enumerate(_chunks(_pieces(self.values, fits), fits)):
+            bar = next((piece.column for piece in values if piece.can_have_bars and self.rows > 1), None)
+            bar = bar if fits(values, bar) else None
+            wrap: _Wrap = next((some for some in _WRAPS if fits(values, bar, some)), "everything")
+            unsure |= bar is not None and any(_UNSURE in line.plain for line in _bars(bar))
+            yield Padding(_drawn(self.keys, values, bar, wrap), (1 if number else 0, 0, 0, 1))
+        if unsure:
+            yield Padding(Text(_ABOUT_BARS, style=STYLES["quiet"]), (0, 1, 0, 1))
         if self.rows > ROWS:
             yield Text(f" … and {self.rows - ROWS:,} more rows: answer.table has them all", style=STYLES["quiet"])
 
 
-def _chunks(values: Sequence[Column], fits: Callable[[Sequence[Column]], bool]) -> Iterator[list[Column]]:
-    """As many columns at a time as fit, and at least one."""
-    chunk: list[Column] = []
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What stands in one place of a table: a column, or a part of one that would be too wide."""
+
+    column: Column
+    value: bool = True
+    """Whether the values are shown, with their noise."""
+    interval: bool = True
+    """Whether the intervals for the population are shown, in brackets."""
+
+    @property
+    def can_have_bars(self) -> bool:
+        return self.column.is_count and self.value
+
+
+def _pieces(values: Sequence[Column], fits: Callable[..., bool]) -> Iterator[_Piece]:
+    """Every column; if it is too wide by itself, first its values and then what is in brackets."""
     for column in values:
-        if chunk and not fits([*chunk, column]):
+        if column.interval is None or fits([_Piece(column)]) or fits([_Piece(column)], wrap="heads"):
+            yield _Piece(column)
+        else:
+            yield _Piece(column, interval=False)
+            yield _Piece(column, value=False)
+
+
+def _chunks(values: Iterable[_Piece], fits: Callable[[Sequence[_Piece]], bool]) -> Iterator[list[_Piece]]:
+    """As many columns at a time as fit, and at least one."""
+    chunk: list[_Piece] = []
+    for piece in values:
+        if chunk and not fits([*chunk, piece]):
             yield chunk
             chunk = []
-        chunk.append(column)
+        chunk.append(piece)
     yield chunk
 
 
-def _drawn(keys: Sequence[Column], values: Sequence[Column], bar: Column | None) -> Table:
+_Wrap = Literal["nothing", "heads", "keys", "everything"]
+_WRAPS: tuple[_Wrap, ...] = ("nothing", "heads", "keys")
+"""What takes several lines where there is no room: names of keys, then keys, and numbers last. None of them is cut."""
+
+
+def _drawn(keys: Sequence[Column], values: Sequence[_Piece], bar: Column | None, wrap: _Wrap) -> Table:
+    """A table."""
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
 
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     content: list[list[Text]] = []
     for column in keys:
         number = column.type in ("integer", "number")
-        drawn.add_column(_name(column), justify="right" if number else "left", no_wrap=True, overflow="ellipsis")
-        content.append([_key(value) for value in column.values[:ROWS]])
-    for column in values:
-        header, cells = _cells(column)
-        drawn.add_column(header, no_wrap=True, overflow="ellipsis")
+        justify: Literal["left", "right"] = "right" if number else "left"
+        name, cells = _name(column), [_key(value) for value in column.values[:ROWS]]
+        lengths = [cell.cell_len for cell in cells] + [cell_len(word) for word in name.plain.split()]
+        width = max(lengths, default=0) if wrap == "heads" else None
+        drawn.add_column(name, justify=justify, no_wrap=wrap == "nothing", overflow="fold", width=width)
         content.append(cells)
-        if column is bar:
+    for piece in values:
+        header, cells = _cells(piece)
+        least = None if wrap == "everything" else max([header.cell_len, *(cell.cell_len for cell in cells)])
+        drawn.add_column(header, no_wrap=least is not None, overflow="fold", min_width=least)
+        content.append(cells)
+        if piece.column is bar:
             drawn.add_column("", no_wrap=True)
-            content.append(_bars(column))
+            content.append(_bars(bar))
     for row in zip(*content, strict=True):
         drawn.add_row(*row)
     return drawn
 
 
-def _cells(column: Column) -> tuple[Text, list[Text]]:
+def _cells(piece: _Piece) -> tuple[Text, list[Text]]:
     """A header and what stands below it: value, noise and interval, each in its place and colour."""
     from rich.text import Text
 
-    shown = digits.shown(column)[:ROWS]
+    column, shown = piece.column, digits.shown(piece.column)[:ROWS]
+    if not piece.value:
+        return _name(column), [
+            Text(f"({cell.interval})" if cell.interval else "", style=STYLES["quiet"]) for cell in shown
+        ]
     values = [cell.value for cell in shown]
     if column.is_number:
         values = _aligned(values)
     noises = [cell.beside for cell in shown]
-    intervals = [f"({cell.interval})" if cell.interval else "" for cell in shown]
+    intervals = [f"({cell.interval})" if cell.interval and piece.interval else "" for cell in shown]
     wide, wider = (max(map(len, texts), default=0) for texts in (values, noises))
     cells = [
         Text.assemble(
@@ -171,7 +221,7 @@ def _bars(column: Column) -> list[Text]:
     for low, high in ends:
         sure, perhaps = (round(_BAR * max(0.0, end / longest)) for end in (low, high))
         unsure = max(perhaps - sure, 1 if low < high and high > 0 else 0)
-        drawn.append(Text("█" * sure, style=PALETTE["private"]) + Text("▒" * unsure, style=PALETTE["noise"]))
+        drawn.append(Text("█" * sure, style=PALETTE["private"]) + Text(_UNSURE * unsure, style=PALETTE["noise"]))
     return drawn
 
 

@@ -62,9 +62,9 @@ def _areas(answer: Answer, column: Column, interactive: bool) -> Figure | None:
         return None
     figure, axes = treemap.draw(interactive=interactive)
     charts.title(axes, _title(answer, column))
-    charts.caption(
-        figure, " · ".join([words.cost(answer.loss), "areas are values", *_noise(answer, column), *treemap.remarks()])
-    )
+    areas = f"areas are proportional to the {'counts' if column.is_count else 'sums'}"
+    parts = [words.cost(answer.loss), areas, *_noise(answer, column), *treemap.remarks(), *words.footnotes(column)]
+    charts.caption(figure, " · ".join(parts))
     return figure
 
 
@@ -90,4 +90,4 @@ def _title(answer: Answer, column: Column) -> str:
 
 
 def _noise(answer: Answer, column: Column) -> list[str]:
-    return [f"brown: {digits.percent(answer.confidence)} interval"] if column.noise else []
+    return [f"±: {digits.percent(answer.confidence)} interval for the exact number"] if column.noise else []

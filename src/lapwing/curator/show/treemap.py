@@ -1,4 +1,4 @@
-"""An answer with levels as a treemap: areas are values, and values whose interval contains 0 are hatched."""
+"""An answer with levels as a treemap: areas are proportional to values, and hatched if an interval contains 0."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import BY_KIND
+from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.show.digits import percent, visible
 from lapwing.privacy.explanation import Explanation
 from lapwing.privacy.quotes import cost as cost
@@ -13,10 +14,16 @@ from lapwing.privacy.quotes import remains as remains
 from lapwing.privacy.quotes import risk as risk
 
 if TYPE_CHECKING:
+    from lapwing.curator.plan.nodes import Plan
+    from lapwing.curator.plan.statistics import Bounding
     from lapwing.curator.show.answer import Answer, Column
 
 CLIPPED = "†"
 """The mark of a column that bounds may bias."""
+EACH_ROW_COUNTS = "every row counts as a different person"
+"""Of a table in which every row is a unit of its own."""
+EVENT_LEVEL = "event level: "
+"""How the notes of a stream of such a table begin."""
 _CLIPPED = "values outside the bounds count as the nearest bound, which may bias this"
 
 
@@ -27,6 +34,7 @@ def explain(answer: Answer) -> Explanation:
     levels = answer.provenance.get("rollup", {}).get("keys", [])
     lines = [
         guarantee.text,
+        *_whole_stream(answer),
         "",
         *first,
         *(f"{visible(c.name)}: {meaning(c, answer.loss.unit, levels)}." for c in answer.columns),
@@ -57,14 +65,25 @@ def meaning(column: Column, unit: str, levels: Sequence[str] = ()) -> str:
     aggregate = BY_KIND.get(column.kind)
     says = aggregate.says.format(unit=unit) if aggregate is not None else "" if column.note else column.kind
     if column.is_key and not column.note:
-        says = "the level of the row" if levels and column.name not in levels else "the group that the row is about"
+        says = "the level of this line" if levels and column.name not in levels else "the group of this line"
+    if says and note(column).startswith(says):
+        says = ""
     return "; ".join(part for part in (says, note(column)) if part)
+
+
+def _whole_stream(answer: Answer) -> list[str]:
+    """What the guarantee of one answer of a stream is about."""
+    if "stream" not in answer.provenance:
+        return []
+    costs = f"All answers of this stream together cost {visible(str(answer.loss))}"
+    some = " in any " in answer.loss.unit  # what happens in other steps is not protected together with these
+    return [f"{costs}." if some else f"{costs}: all of this holds for all steps of the stream together."]
 
 
 def _above(levels: Sequence[str]) -> list[str]:
     """What an empty key of a row above the last level means."""
     where = " or ".join(map(visible, levels))
-    return [f"If {where} is empty (NULL), the row is about all of its values together."] if levels else []
+    return [f"If {where} is empty (NULL), this line is about all of its values together."] if levels else []
 
 
 def _elsewhere(answer: Answer) -> list[str]:
@@ -72,7 +91,9 @@ def _elsewhere(answer: Answer) -> list[str]:
     keys = [visible(column.name) for column in answer.columns if column.is_key and not column.note]
     several = len(answer.provenance.get("marginals", [])) > 1 and any(c.is_key and c.note for c in answer.columns)
     return (
-        [f"If {' or '.join(keys)} is empty (NULL), the table of this row does not have this column."] if several else []
+        [f"If {' or '.join(keys)} is empty (NULL), the table of this line does not have this column."]
+        if several
+        else []
     )
 
 
@@ -89,6 +110,13 @@ def together(names: Sequence[str]) -> str:
 def mark(column: Column) -> str:
     """What stands after the name of a column that bounds may bias."""
     return f" {CLIPPED}" if column.clipped else ""
+
+
+def footnotes(*columns: Column) -> list[str]:
+    """What that mark means, for the caption of a picture."""
+    return (
+        [f"{CLIPPED}: values outside the bounds count as the nearest bound"] if any(c.clipped for c in columns) else []
+    )
 
 
 def note(column: Column) -> str:
@@ -113,7 +141,24 @@ def beside(answer: Answer) -> list[str]:
         sample = "if these rows are a random sample of that population"
         wide = "This interval is wide, because it assumes nothing about the distribution of the values"
         remarks.append(f"in brackets: {sure} interval for the whole population, {sample}. {wide}")
+    below = [column.name for column in answer.columns if is_below_its_cut(column)]
+    if below:
+        remarks.append(
+            f"{together(below)}: a value may be below 0 because of the noise. Intervals are cut off at 0, but always "
+            "contain the value shown"
+        )
     return remarks
+
+
+def is_below_its_cut(column: Column) -> bool:
+    """Whether intervals end at 0, where no exact value is lower, and one begins at a value that is."""
+    pairs = list(zip(column.values, column.noise or (), strict=False))
+    known = [(value, span) for value, span in pairs if value is not None and span is not None]
+    return (
+        column.adds_up
+        and any(span[0] == value < 0 <= span[1] for value, span in known)
+        and all(span[0] >= min(value, 0) for value, span in known)
+    )
 
 
 def counted(answer: Answer) -> str:
@@ -135,11 +180,18 @@ def _about_noise(answer: Answer) -> str:
     if not any(column.noise for column in answer.columns):
         return "Noise was added to protect everybody. No interval is known for these values."
     unit = visible(answer.loss.unit.partition(" in any ")[0])
+    each_row = any(note.startswith((EACH_ROW_COUNTS, EVENT_LEVEL)) for note in answer.notes)
+    applied, limits = ("bounds", "") if each_row else (f"bounds and limits per {unit}", " and limits")
     return (
-        "The interval beside a value is for the exact answer on these rows, after bounds and limits per "
-        f"{unit} were applied. It covers the noise. It does not cover the error from these bounds "
-        "and limits, nor how well these rows represent a larger population."
+        f"The interval beside a value is for the exact answer on these rows, after {applied} were applied. It covers "
+        f"the noise. It does not cover the error from these bounds{limits}, nor how well these rows represent a larger "
+        "population."
     )
+
+
+def limits(plan: Plan, bounding: Bounding, unit: str) -> str:
+    """How much of one unit of a table counts."""
+    return EACH_ROW_COUNTS if is_each_row(plan) else bounding.by_rows().explain(unit, grouped=True)
 
 
 def _data(column: Column, unit: str, levels: Sequence[str]) -> dict[str, Any]:

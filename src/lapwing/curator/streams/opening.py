@@ -18,7 +18,7 @@ from lapwing.curator.streams import state as states
 from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.pricing import StreamItem, budget_of, price, sure_of
 from lapwing.curator.streams.protection import ConsecutiveSteps
-from lapwing.curator.streams.quote import StreamQuote, quote
+from lapwing.curator.streams.quote import StreamQuote, quote, refused
 from lapwing.curator.streams.rows import Find
 from lapwing.curator.streams.schedule import now
 from lapwing.curator.streams.state import StateFile, anchor_beside
@@ -262,16 +262,10 @@ def _losses(definition: Definition, loss: Loss) -> list[Loss]:
     context = definition.query.context
     if context.ledger is None:
         return []
-    promised = dict.fromkeys(unit for dataset in context.datasets for unit in context.ledger.units(dataset))
     if not isinstance(definition.protection, ConsecutiveSteps):
         return context.losses(loss)
-    if list(promised) != [loss.unit]:
-        who = definition.protection.base(context.unit, definition.schedule.every)
-        why = (
-            f"the ledger has an allowance for a whole {who}, and this stream protects only a "
-            f"{loss.unit}. Write active_steps= instead, or open the "
-            f"table under another dataset= name with an allowance for that: lw.PureDP(1, unit={loss.unit!r})"
-        )
+    why = refused(definition, loss)
+    if why:
         raise IncompatibleLosses(context.remaining(context.analyst), loss, why)
     return [loss]
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from lapwing import checks
 from lapwing.curator.plan.nodes import Plan, is_each_row
+from lapwing.curator.show.words import EVENT_LEVEL
 from lapwing.errors import InvalidParameter
 
 
@@ -24,7 +25,7 @@ class Event:
 
     def explain(self, word: str, every: str) -> str:
         """What is protected, in words."""
-        return f"event level: one {word} is protected. Somebody with several {word}s is not protected as a person"
+        return f"{EVENT_LEVEL}one {word} is protected. Somebody with several {word}s is not protected as a person"
 
     def written(self) -> dict[str, Any]:
         """As plain data."""
@@ -93,7 +94,8 @@ class ConsecutiveSteps:
         """What is protected, in words."""
         span = f"{self.steps:,} consecutive {every}s" if self.steps > 1 else f"one {every}"
         who = self.base(word, every)
-        return f"w-event level: what one {who} does in any {span} is protected, not what happens over a longer time"
+        level = f"{self.steps:,}-{every} level"
+        return f"{level} (w-event): what one {who} does in any {span} is protected, not what happens over a longer time"
 
     def written(self) -> dict[str, Any]:
         """As plain data; the usual allocation is not mentioned, as before there was another."""

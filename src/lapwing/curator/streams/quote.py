@@ -10,12 +10,13 @@ from fractions import Fraction
 from lapwing.curator.aggregates import Bound
 from lapwing.curator.ask.pricing import Budget
 from lapwing.curator.ask.quote import NO_LEDGER, Expectation, Quote, plan_notes, rows_notes
+from lapwing.curator.show import digits
 from lapwing.curator.show.digits import visible
 from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.pricing import ADAPTIVE, Adaptive, StreamItem, price, state_bytes
 from lapwing.curator.streams.protection import Allocation, ConsecutiveSteps
 from lapwing.errors import UnsupportedQuery
-from lapwing.privacy.notation import written_up
+from lapwing.privacy import Loss
 from lapwing.privacy.quotes import Line
 
 WEEK = 7
@@ -51,9 +52,10 @@ class AllocationError:
     output: str
     allocation: Allocation
     quiet: Expectation
-    """At a step before which nothing changed for as many steps as are protected."""
+    """At a step before which no new value was published for a while: for as many steps as are protected, with
+    absorption for twice as many."""
     next: Expectation
-    """One step after a release at such a step."""
+    """One step after the first new value that was published after such a while."""
     taken: bool
 
 
@@ -70,8 +72,8 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
         confidence=confidence,
         remaining=context.remaining(context.analyst),
         notes=(
-            *notes_of(definition), *_unrecorded(definition), *_families(items), *_others(definition, allocations),
-            *_size(definition, items),
+            *_cannot_be_paid(definition, stated), *notes_of(definition), *_unrecorded(definition), *_families(items),
+            *_elsewhere(definition), *_others(definition, allocations), *_size(definition, items),
         ),
         steps=definition.schedule.steps,
         state_bytes=state_bytes(items),
@@ -108,6 +110,37 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
         repeated = f"up to {schedule.words(protection.steps - 1)} after a release repeat it, whatever changes"
         about.append(f"budget absorption: {repeated}, and have no interval")
     return (*about, *(limits if not definition.scan.each_row else ()), *plan_notes(query))
+
+
+def refused(definition: Definition, loss: Loss) -> str:
+    """Why the ledger cannot pay for consecutive steps, whatever is left in it, and what to write; nothing if it can."""
+    context, protection = definition.query.context, definition.protection
+    if context.ledger is None or not isinstance(protection, ConsecutiveSteps):
+        return ""
+    promised = dict.fromkeys(unit for dataset in context.datasets for unit in context.ledger.units(dataset))
+    if list(promised) == [loss.unit]:
+        return ""
+    who = protection.base(context.unit, definition.schedule.every)
+    return (
+        f"the ledger has an allowance for a whole {who}, and this stream protects only a {loss.unit}. "
+        "Write active_steps= instead, or open the table under another dataset= name with an allowance for that: "
+        f"lw.PureDP(1, unit={loss.unit!r})"
+    )
+
+
+def _cannot_be_paid(definition: Definition, loss: Loss) -> tuple[str, ...]:
+    why = refused(definition, loss)
+    return (f"this stream cannot be opened: {why}",) if why else ()
+
+
+def _elsewhere(definition: Definition) -> tuple[str, ...]:
+    """What is known of the steps for which the quote has no error."""
+    if not isinstance(definition.protection, ConsecutiveSteps):
+        return ()
+    return (
+        f"on other {definition.schedule.every}s the error depends on what was published before, and can be larger; "
+        "each answer shows its own",
+    )
 
 
 def _once(definition: Definition) -> str:
@@ -191,26 +224,38 @@ def _allocations(definition: Definition, spend: Budget, confidence: float) -> It
 
 def _others(definition: Definition, allocations: Sequence[AllocationError]) -> Iterator[str]:
     """What the other allocation would give."""
-    every = definition.schedule.every
     for other in allocations:
         if not other.taken and other.quiet.error is not None:
             quiet, following = (
-                "not known" if expectation.error is None else f"± {written_up(expectation.error)}"
+                "not known" if expectation.error is None else digits.at_most(expectation.error, expectation.whole)
                 for expectation in (other.quiet, other.next)
             )
             yield (
                 f"{visible(other.output)}: with allocation={other.allocation!r} the error is {quiet} "
-                f"after quiet {every}s, and {following} one {every} after a release"
+                f"{_when(definition, other.allocation, 0)}, and {following} {_when(definition, other.allocation, 1)}"
             )
+
+
+def _when(definition: Definition, allocation: Allocation, releases: int) -> str:
+    """For which steps `accuracy(releases=…)` says how far an output may be off.
+
+    The budget of a step is full if no step before it spent any for so long: distribution looks back w − 1 steps. A
+    release by absorption spends at most w shares, so w steps later there is none again, and w more fill the budget.
+    """
+    assert isinstance(definition.protection, ConsecutiveSteps)
+    steps, every = definition.protection.steps, definition.schedule.every
+    span = definition.schedule.words(steps if allocation == "distribution" else 2 * steps)
+    if releases:
+        return f"one {every} after the first new value in {span}"
+    return f"if no new value was published in the {span.removeprefix('1 ')} before"
 
 
 def _adaptive_error(
     definition: Definition, bound: Bound, used: Sequence[StreamItem], confidence: float, *, releases: int
 ) -> Expectation:
-    """After quiet steps, or one step after a release that followed them."""
-    every = definition.schedule.every
-    when = f"one {every} after a release" if releases else f"after quiet {every}s"
-    label = f"{bound.output}, {when}"
+    """Where no new value was published for a while, or one step after the first one that was."""
+    [allocation] = {name for item in used for name, kind in ADAPTIVE.items() if isinstance(item.counter, kind)}
+    label = f"{bound.output}, {_when(definition, allocation, releases)}"
 
     def width(item: StreamItem, sure: Fraction) -> float:
         assert isinstance(item.counter, Adaptive)
@@ -224,6 +269,7 @@ def _adaptive_error(
 def _error(bound: Bound, used: Sequence[StreamItem], label: str, confidence: float, width: Width) -> Expectation:
     each = 1 - (1 - Fraction(confidence)) / len(used)
     try:
-        return Expectation(label, bound.aggregate.error(bound, [width(item, each) for item in used], None), "")
+        error = bound.aggregate.error(bound, [width(item, each) for item in used], None)
+        return Expectation(label, error, "", whole=bound.aggregate.whole)
     except UnsupportedQuery:
         return Expectation(label, None, "", "The more rows there are, the smaller it is.")

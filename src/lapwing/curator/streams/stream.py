@@ -408,7 +408,7 @@ class Stream:
         says = f"totals after each {schedule.every}" if self.adds_up else f"each {schedule.every} by itself"
         if span is not None:
             up_to = f"the sum of the {schedule.words(span)} up to that {schedule.every} (fewer at the start)"
-            says = f"each row: {f'that {schedule.every} alone' if span == 1 else up_to}"
+            says = f"each line: {f'that {schedule.every} alone' if span == 1 else up_to}"
         answer = self._teller.answer(self._teller.stacked(parts), len(shown), says=says, kind=History)
         assert isinstance(answer, History)
         return answer

@@ -25,6 +25,7 @@ from lapwing.curator.plan.joins import apart, join_public
 from lapwing.curator.plan.ladders import Ladder
 from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Select, Where, is_each_row
 from lapwing.curator.plan.parser import expression
+from lapwing.curator.show import words
 from lapwing.curator.sql.select import read
 from lapwing.curator.streams.definition import check_aggregates, keys_of
 from lapwing.curator.streams.protection import Allocation
@@ -60,7 +61,7 @@ class PrivateTable(OpenedTable):
 
     def __repr__(self) -> str:
         columns = ", ".join(map(_described, self.plan.columns))
-        limits = self.bounding.by_rows().explain(self.context.unit, grouped=True)
+        limits = words.limits(self.plan, self.bounding, self.context.unit)
         return f"<PrivateTable {self.plan.explain()}: {columns}; {limits}>"
 
     def _repr_html_(self) -> str:

@@ -112,7 +112,10 @@ class Quantiles(Simple):
         return (replace(series, values=plain, note=""),)
 
 
-NEIGHBOURS = "to get an idea of the error in values, ask for quantiles on both sides as well"
+NEIGHBOURS = (
+    "How far so many ranks are in values depends on the data. Ask for quantiles on both sides as well to see how close "
+    "the values lie"
+)
 """What the library says of each quantile with numbers of its own."""
 
 
