@@ -81,12 +81,13 @@ def test_the_first_line_says_which_rows_an_answer_is_about(table: lw.PrivateTabl
 
 def test_a_count_of_rows_of_which_one_per_unit_counts_is_called_that(table: lw.PrivateTable) -> None:
     """4,045 ± 3 was printed for 336,776 flights of 4,044 planes."""
-    warned = (
-        "count: each who counts once, not once for each row. To count more rows, raise max_rows_per_unit",
-        "for the number of different whos, ask for lw.units(), or in SQL for COUNT(DISTINCT who)",
-    )
+    warned = "count: each who counts once, not once for each row. To count more rows, raise max_rows_per_unit"
+    different = "for the number of different whos, ask for lw.units(), or in SQL for COUNT(DISTINCT who)"
     for notes in (table.agg(lw.count()).quote(epsilon=1).notes, table.agg(lw.count()).release(epsilon=1).notes):
-        assert set(warned) <= set(notes)
+        assert warned in notes
+        assert different not in notes, "that is the number of different whos"
+    each = table.bounded(max_groups_per_unit=2, max_rows_per_group=1).group_by(high="x > 1").agg(lw.count())
+    assert {warned.replace("once,", "once in each group,"), different} <= set(each.quote(epsilon=1).notes)
     for query in (table.agg(lw.units()), table.agg(lw.mean("x")), table.bounded(max_rows_per_group=5).agg(lw.count())):
         assert not any("not once for each row" in note for note in query.quote(epsilon=1).notes)
 

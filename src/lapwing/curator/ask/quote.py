@@ -214,7 +214,7 @@ def _counts_units(query: Question) -> list[str]:
     more = "To count more rows, raise max_rows_per_unit"
     remarks = [f"{which}: each {unit} counts {once}, not once for each row. {more}"]
     column = next((column.name for column in query.plan.columns if column.unit), None)
-    if column is not None:
+    if column is not None and once != "once":
         remarks.append(
             f"for the number of different {unit}s, ask for lw.units(), or in SQL for COUNT(DISTINCT {column})"
         )
