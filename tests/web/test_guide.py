@@ -30,7 +30,7 @@ from lapwing.pair.table import pair_of
 from lapwing.privacy import ZCDP
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide import two_servers
-from lapwing.web.guide.advice import advise, first_rules, tools
+from lapwing.web.guide.advice import advise, first_rules, picture, tools
 from lapwing.web.guide.answers import QUESTIONS, STATISTICS, Answers, read
 from lapwing.web.guide.answers import USUAL as USUAL_ANSWERS
 from lapwing.web.guide.cases import Case, cases
@@ -77,6 +77,10 @@ def any_answers(seed: int, count: int) -> Iterator[Answers]:
             else:
                 given[one.name] = draw.choice(names)
         yield Answers(**given)
+
+
+DAILY = answered(about="sensitive", ask=("histogram",), people=12_000, groups=20, rows="few", often="daily", law="gdpr")
+"""A hospital that wants daily counts by ward."""
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +146,8 @@ def test_a_question_that_fails_is_named_beside_the_verdict(client: TestClient) -
 def test_every_rule_applies_to_somebody() -> None:
     seen = {rule.id for given in any_answers(3, 8000) for rule in first_rules(given)}
     noisy, out_of_reach = answered(ask=("count", "histogram"), groups=500), answered(ask=("count", "records"))
-    full = [case.answers for case in cases()] + [noisy, out_of_reach]
+    often = [replace(DAILY, rows=rows, people=10**6, need="rough") for rows in ("few", "many")]
+    full = [case.answers for case in cases()] + [noisy, out_of_reach, *often]
     seen |= {rule.id for given in full for rule in advise(given).rules}
     assert seen == {rule.id for rule in engine.table()}
 
@@ -486,6 +491,95 @@ def test_counts_of_every_day_go_on_and_are_paid_once(client: TestClient) -> None
         assert found.steps == 1, other
 
 
+def test_the_count_of_one_day_is_told_beside_the_total_and_judged_by_itself(client: TestClient) -> None:
+    made = advise(DAILY)
+    assert made.plan is not None
+    [one], chosen = made.outlook, counter(made.plan, 8)
+    day = one.expected.windows[0]
+    assert day.within == max(chosen.window_accuracy(start, start + 1) for start in range(365))
+    assert day.people == pytest.approx(300 / 365), "of the smallest group"
+    assert day.most_people == 5 * day.people
+    assert one.days is not None
+    assert (one.enough, one.days.enough) == (False, False)
+    assert one.days.needed > 300 * one.needed
+    page = client.get(f"/guide/advice?{DAILY.address}").text
+    within = chosen.accuracy(0.95)
+    for told in (
+        f"the total of each group since the first day is off by at most {within:,.0f} people",
+        f"It is off by up to {day.within:,.0f} people, with the same confidence.",
+        "✗ The total: more than the error you can accept.",
+        f"About {one.needed:,} people would be enough for the total.",
+        "✗ The count of one day: more than the error you can accept.",
+        f"About {one.days.needed:,} people would be enough for single days.",
+        "Single days are too noisy to use, and so are the counts of 7 or 30 or 91 days. Fewer groups would help",
+        "How many in each group: the totals are too noisy, and so are the counts of single days.",
+        f"Tried on the last day, 4 times with 8 of the groups: {one.expected.kept} of 32 noisy totals were off by at "
+        f"most {within:,.0f} people.",
+    ):
+        assert told in page, told
+    report = client.get(f"/guide/report?{DAILY.address}").text
+    assert "The total: not enough. The count of one day: not enough." in report
+    assert "of the first 5 days of each person, one a day" in report
+
+
+def test_a_yes_to_totals_is_no_yes_to_single_days(client: TestClient) -> None:
+    totals, days = replace(DAILY, people=advise(DAILY).outlook[0].needed), advise(DAILY).outlook[0].days
+    assert days is not None
+    made = advise(totals)
+    assert made.verdict == "yes"
+    assert {"only-totals-accurate-enough"} == {rule.id for rule in made.reasons} - {"about-groups"}
+    page = client.get(f"/guide/advice?{totals.address}").text
+    assert "the totals are accurate enough. The counts of single days are too noisy." in page
+    assert "Publish totals only." in page
+    enough = advise(replace(DAILY, people=days.needed))
+    assert enough.outlook[0].days is not None
+    assert enough.outlook[0].days.enough
+    assert "accurate-enough" in {rule.id for rule in enough.reasons}
+    weeks = advise(answered(ask=("count",), often="daily", people=60_000, need="good")).outlook[0].days
+    assert weeks is not None
+    assert not weeks.enough
+    assert weeks.instead.startswith("Single days are too noisy to use. Publish weeks instead: the count of any 7 days")
+    assert weeks.instead.endswith("% of what is counted.")
+    assert advise(answered()).outlook[0].days is None, "of totals that go on only"
+
+
+def test_an_error_is_drawn_whole_and_the_smallest_group_is_in_the_picture() -> None:
+    for ask, groups in ((ask, groups) for ask in ("histogram", "count") for groups in (1, 2, 3, 20, 5000)):
+        for often in ("daily", "once"):
+            outcome = advise(replace(DAILY, ask=(ask,), groups=groups, often=often)).outlook[0].expected
+            assert max(bar.private + bar.within for bar in outcome.bars) <= outcome.end
+            if groups > 1:
+                assert f"group {groups:,}" in outcome.bars[-1].label
+                assert len(outcome.bars) == len({bar.label for bar in outcome.bars})
+            for bar, line in zip(outcome.bars, picture(outcome), strict=True):
+                low, high = line.low, line.high
+                assert line.ends == ((low, high) if bar.private >= bar.within else (high,)[: bar.private > -bar.within])
+                assert line.high - line.private == pytest.approx(100 * bar.within / outcome.end, abs=0.02) or low == 0
+    daily = advise(DAILY).outlook[0].expected
+    assert daily.end == 1200
+    assert (daily.bars[-1].label, daily.bars[-1].exact) == ("group 20, the smallest", 300)
+
+
+def test_streams_keep_the_first_days_of_each_person_and_nothing_at_random(client: TestClient) -> None:
+    for rows, days in (("few", "five"), ("many", "ten")):
+        page = client.get(f"/guide/advice?{replace(DAILY, rows=rows).address}").text
+        assert f"first {days} days, and one record on each of them." in page
+        assert "at random" not in page
+        once = client.get(f"/guide/advice?{replace(DAILY, rows=rows, often='yearly').address}").text
+        assert f"Keep at most {days} records of each, chosen at random." in once
+
+
+def test_what_to_do_in_an_order_is_a_numbered_list(client: TestClient) -> None:
+    for place in (f"advice?{DAILY.address}", "rules"):
+        assert "in this order:<ol><li>Merge small groups.</li><li>Ask fewer" in client.get(f"/guide/{place}").text
+    assert "in this order: 1. Merge small groups. 2. Ask" in client.get(f"/guide/report?{DAILY.address}").text
+
+
+def test_lines_of_programs_are_not_too_long() -> None:
+    texts = [program(made) for made in plans()] + [advise(case.answers).program for case in cases()]
+    assert max(len(line) for text in texts for line in text.splitlines()) <= 120
+
+
 def test_totals_that_go_on_are_better_than_a_fresh_answer_every_day() -> None:
     daily = answered(ask=("count",), often="daily", people=1_000_000)
     totals = advise(daily).plan
@@ -674,7 +768,10 @@ def test_nothing_is_kept_and_no_cookie_is_set(client: TestClient) -> None:
 def test_the_advice_names_loss_unit_and_relation_and_links_what_it_goes_by(client: TestClient) -> None:
     page = client.get(f"/guide/advice?{answered().address}").text
     assert "ε = 1 (add_remove, per person)" in page
+    assert '<strong class="budget">ε = 1 for each person</strong>, in total.' in page
+    assert page.count("(add_remove") == 1, "only in the words of the library"
     assert 'href="/guide/rules#start-at-one"' in page
+    assert ">rule: start at one</a>" in page
     assert 'href="/learn/' in page
     local = client.get(f"/guide/advice?{answered(trust='nobody', about='sensitive').address}").text
     assert "ε = 1.0986 (replace, per person)" in local

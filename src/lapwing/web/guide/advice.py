@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -16,7 +16,7 @@ from lapwing.privacy.explanation import Explanation, explain
 from lapwing.privacy.notation import at_most
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
-from lapwing.web.guide.expectations import Bar, Expectation
+from lapwing.web.guide.expectations import Bar, Expectation, people_in, share_of
 from lapwing.web.guide.plan import Plan, named, parts, plan
 from lapwing.web.guide.rules import Rule
 from lapwing.web.guide.snippets import number, program
@@ -48,6 +48,17 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Days:
+    """Whether the counts of single days of a running total can be used, and what to publish if not."""
+
+    enough: bool
+    needed: int
+    """About so many people would be enough; 0 if nobody can say."""
+    instead: str
+    """What to do; nothing if they are accurate enough."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """One question: what to expect, and whether that is enough."""
 
@@ -56,6 +67,8 @@ class Outlook:
     enough: bool
     needed: int
     """About so many people would be enough; 0 if nobody can say."""
+    days: Days | None = None
+    """Of a running total. The other numbers are then about the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +239,8 @@ def advise(answers: Answers) -> Advice:
     if draft:
         met = sum(outcome.enough for outcome in outlook)
         left = sum(reply.outlook is None for reply in _replies(answers, draft, outlook))
-        facts |= {"met": met, "missed": len(outlook) - met, "left": left}
+        noisy = sum(outcome.days is not None and not outcome.days.enough for outcome in outlook)
+        facts |= {"met": met, "missed": len(outlook) - met, "left": left, "noisy_days": noisy}
     rules = engine.fired(facts)
     return Advice(
         answers,
@@ -251,11 +265,41 @@ def _outlook(answers: Answers, rules: list[Rule], draft: Plan) -> tuple[Outlook,
     outcomes, wanted = [], WANTED[answers.need]
     for ask in draft.asks:
         outcome = expected(draft, ask)
-        outcomes.append(Outlook(ask, outcome, outcome.error <= wanted, _needed(answers, rules, ask, outcome.error)))
+        needed, days = _needed(answers, rules, ask, outcome.error), _days(answers, rules, ask, outcome)
+        outcomes.append(Outlook(ask, outcome, outcome.error <= wanted, needed, days))
     return tuple(outcomes)
 
 
-def _needed(answers: Answers, rules: list[Rule], ask: str, error: float) -> int:
+def _days(answers: Answers, rules: list[Rule], ask: str, outcome: Expectation) -> Days | None:
+    if not outcome.windows:
+        return None
+    day, *longer = outcome.windows
+    wanted = WANTED[answers.need]
+    if day.error <= wanted:
+        return Days(True, 0, "")
+    needed = _needed(answers, rules, ask, day.error, lambda other: other.windows[0].error)
+    grouped = outcome.relative_to == "the smallest group" and answers.groups > 1
+    too_noisy = "Single days are too noisy to use"
+    usable = next((window for window in longer if window.error <= wanted), None)
+    if usable:
+        name = "weeks" if usable.days == 7 else f"counts of {usable.days} days"
+        share = share_of(usable.error, "what is counted in the smallest group" if grouped else "what is counted")
+        off = f"the count of any {usable.days} days is off by up to {people_in(usable.within)}, {share}"
+        return Days(False, needed, f"{too_noisy}. Publish {name} instead: {off}.")
+    spans = " or ".join(str(window.days) for window in longer)
+    so_are = f"{too_noisy}{f', and so are the counts of {spans} days' if longer else ''}."
+    totals = " Publish totals only." if outcome.error <= wanted else ""
+    fewer = " Fewer groups would help, because each has more people." if grouped else ""
+    return Days(False, needed, f"{so_are}{totals}{fewer}")
+
+
+def _needed(
+    answers: Answers,
+    rules: list[Rule],
+    ask: str,
+    error: float,
+    error_of: Callable[[Expectation], float] = lambda outcome: outcome.error,
+) -> int:
     """So many people would be enough; 0 if they are already, or if nobody can say.
 
     Errors fall like 1/n with a curator and like 1/√n without one, but none is more than everything, and no group has
@@ -272,7 +316,7 @@ def _needed(answers: Answers, rules: list[Rule], ask: str, error: float) -> int:
         if people > MOST_PEOPLE:
             return 0
         draft = plan(replace(answers, people=people), rules)
-        error = expected(draft, ask).error if draft else 0.0
+        error = error_of(expected(draft, ask)) if draft else 0.0
         if error <= wanted:
             return people
     return 0
@@ -293,18 +337,22 @@ class Line:
     low: float
     high: float
     said: str
+    ends: tuple[float, ...]
+    """Where the error ends, without what lies outside of the picture."""
 
 
 def picture(outcome: Expectation) -> list[Line]:
-    """Where everything stands; what lies outside is drawn at the edge."""
+    """Where everything stands; what lies outside is drawn at the edge, and its error without an end."""
+    end = outcome.end
 
     def place(value: float) -> float:
-        return round(100 * min(max(value / outcome.most, 0.0), 1.0), 2)
+        return round(100 * min(max(value / end, 0.0), 1.0), 2)
 
     def line(bar: Bar) -> Line:
         low, high = bar.private - bar.within, bar.private + bar.within
         said = f"exact {_shown(bar.exact)}, private {_shown(bar.private)}, off by up to {_shown(bar.within)}"
-        return Line(bar.label, place(bar.exact), place(bar.private), place(low), place(high), said)
+        ends = tuple(place(value) for value in (low, high) if 0 <= value <= end)
+        return Line(bar.label, place(bar.exact), place(bar.private), place(low), place(high), said, ends)
 
     return [line(bar) for bar in outcome.bars]
 

@@ -99,7 +99,7 @@ STEPS = (
             Question(
                 "ask",
                 "What do you want to find out?",
-                "Tick all that apply. They share one budget.",
+                "Tick all that apply. Each question takes a part of one privacy budget.",
                 "some",
                 options=(
                     Option("count", "How many, or what share", "Smokers among patients."),
@@ -128,8 +128,9 @@ STEPS = (
             Question(
                 "need",
                 "How far off may a result be, with 95 % confidence?",
-                "Decide this before you choose epsilon. For counts it is a percentage of all people, or of the "
-                "smallest group if there are groups. For a mean it is a percentage of the range of the numbers.",
+                "Decide this before you choose how private it is (epsilon). For counts it is a percentage of all "
+                "people, or of the smallest group if there are groups. For a mean it is a percentage of the range of "
+                "the numbers.",
                 options=(
                     Option("rough", "By 10 %", "Enough to see a trend."),
                     Option("good", "By 3 %", "Like a good poll."),
@@ -159,7 +160,9 @@ STEPS = (
                         "They do not work together otherwise; each sees random numbers only.",
                     ),
                     Option(
-                        "mixer", "Nobody, but somebody may mix the reports", "It removes names and sees nothing else."
+                        "mixer",
+                        "Nobody, but somebody may mix the reports",
+                        "This mixer removes names and sees nothing else.",
                     ),
                     Option("nobody", "Nobody but the people themselves", "Noise on their phone or in their browser."),
                 ),
@@ -167,7 +170,7 @@ STEPS = (
             Question(
                 "often",
                 "How often will you publish?",
-                "Losses add up over everything that is ever released about the same people.",
+                "Every release reveals a little about the people in it, and that adds up.",
                 options=(
                     Option("once", "Once"),
                     Option("yearly", "Every year", "We plan for five years."),
@@ -179,7 +182,7 @@ STEPS = (
             Question(
                 "same",
                 "Is it the same people each time?",
-                "If everybody is in one release only, nothing adds up for anybody.",
+                "If nobody is in two releases, nothing adds up.",
                 options=(Option("yes", "Yes, or some of them"), Option("no", "No, different people every time")),
             ),
             Question(

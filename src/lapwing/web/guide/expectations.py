@@ -30,6 +30,24 @@ class Bar:
     within: float
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The count of so many days of a running total: a difference of two totals."""
+
+    days: int
+    within: float
+    """How far off the count of any so many days may be."""
+    people: float
+    """How many it counts in the smallest group, if everybody comes on one day, spread over all days."""
+    most_people: float
+    """The same, if everybody comes on as many days as count."""
+
+    @property
+    def error(self) -> float:
+        """Relative to what it counts."""
+        return self.within / self.people
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """What to expect of one question. `error` is relative to what `relative_to` names."""
@@ -41,10 +59,23 @@ class Expectation:
     runs: int = 0
     kept: int = 0
     """So many of the runs were within what was promised."""
+    tried: str = ""
+    """When and how it was tried, and what came out, in a sentence; nothing if the numbers say it all."""
     bars: tuple[Bar, ...] = ()
     most: float = 1.0
-    """The end of the picture's axis."""
+    """The end of the picture's axis, if no bar reaches further."""
     axis: str = ""
+    windows: tuple[Window, ...] = ()
+    """Of a running total: counts of one day, and of longer times."""
+
+    @property
+    def end(self) -> float:
+        """The end of the picture's axis. Numbers of people have no upper limit, so errors are drawn whole."""
+        reach = max((max(bar.exact, bar.private + bar.within) for bar in self.bars), default=0.0)
+        if self.axis != "people" or reach <= self.most:
+            return self.most
+        step = 10.0 ** max(0, math.floor(math.log10(reach)) - 1)
+        return math.ceil(reach / step) * step
 
 
 def group_sizes(people: int, groups: int) -> np.ndarray[Any, Any]:

@@ -37,6 +37,7 @@ COMPUTED = {
     "met": "questions whose answers are accurate enough",
     "missed": "questions whose answers are too noisy",
     "left": "questions that cannot be answered this way",
+    "noisy_days": "questions whose totals go on, but whose single days are too noisy",
 }
 """Facts that are no answers, in words."""
 _TESTS: dict[str, Callable[[Any, tuple[Any, ...]], bool]] = {
@@ -93,7 +94,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When it fires, what follows, and why. `do` says what to do, or what to do instead."""
+    """When it fires, what follows, and why. `do` says what to do, or what to do instead, if need be in `steps`."""
 
     id: str
     topic: str
@@ -101,13 +102,14 @@ class Rule:
     then: Mapping[str, Any]
     why: str
     do: str
+    steps: tuple[str, ...]
     read: tuple[str, ...]
     source: str
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Rule:
         """From an entry of the table; what is missing or unknown in it is an error at the start."""
-        known = {"id", "topic", "when", "then", "why", "do", "read", "source"}
+        known = {"id", "topic", "when", "then", "why", "do", "steps", "read", "source"}
         if not set(entry) <= known or entry["topic"] not in TOPICS:
             raise ValueError(f"the rule {entry.get('id')} has something unknown in it")
         return cls(
@@ -117,6 +119,7 @@ class Rule:
             entry.get("then", {}),
             entry["why"],
             entry.get("do", ""),
+            tuple(entry.get("steps", ())),
             tuple(entry.get("read", ())),
             entry["source"],
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lapwing.mechanisms.continual import Counter, best_counter
-from lapwing.web.guide.expectations import SHARE, Bar, Expectation, group_sizes, people_in, share_of
+from lapwing.web.guide.expectations import SHARE, Bar, Expectation, Window, group_sizes, people_in, share_of
 from lapwing.web.guide.plan import Plan, smallest
 
 if TYPE_CHECKING:
@@ -36,13 +36,19 @@ question = visits.stream(
     lw.count()$by, every="day", steps=$steps, start="2026-01-01", active_steps=$active
 )  # a person counts on $days, and later rows are left out
 print(question.quote(epsilon=$part))  # the price for all days, and how far off; nothing is read yet
-stream = question.open("$file.stream", epsilon=$part)  # paid once; the same call goes on tomorrow, or after a crash
+# Paid once. The same call goes on tomorrow, or after a crash.
+stream = question.open("$file.stream", epsilon=$part)
 stream.observe(day)  # the rows of the day, when it is over
 print(stream.estimate())""")
 _BY = {"count": "", "histogram": ', by="region"'}
 _RUNS = 4
+_SURE = "With 95 % confidence on each single day"
 _MOST_GROUPS = 8
 """Groups that are tried; every group has noise of the same law."""
+_DRAWN = 4
+"""Of these in the picture, the largest and the smallest among them."""
+WINDOWS = (1, 7, 30, 91)
+"""Days whose counts are foretold: one day, and the times that one could publish instead."""
 
 
 @lru_cache(maxsize=64)
@@ -61,19 +67,22 @@ def counter(plan: Plan, width: int = 1) -> Counter:
 def count(plan: Plan, entropy: Entropy) -> Expectation:
     """How many so far, every day."""
     chosen, exact = counter(plan), round(SHARE * plan.people)
-    within = chosen.accuracy(0.95)
+    within, windows = chosen.accuracy(0.95), _windows(plan, chosen, plan.people)
     last = [_totals(chosen, np.array([exact]), entropy)[0] for _ in range(_RUNS * _MOST_GROUPS)]
+    kept = sum(abs(value - exact) <= within for value in last)
     return Expectation(
         mechanism="a running counter",
-        sentence=f"With 95 % confidence, the total so far is off by at most {people_in(within)} on any of "
-        f"{plan.steps} days, {share_of(within / plan.people, 'all')}.",
+        sentence=f"{_SURE}, the total since the first day is off by at most {people_in(within)}, "
+        f"{share_of(within / plan.people, 'all')}. {_of_one_day(plan, windows[0], 'There')}",
         error=within / plan.people,
         relative_to="all people",
         runs=len(last),
-        kept=sum(abs(value - exact) <= within for value in last),
+        tried=_tried(f"on the last day, {len(last)} times", kept, len(last), within),
+        kept=kept,
         bars=(Bar(f"after {plan.steps} days", exact, last[0], within),),
         most=plan.people,
         axis="people",
+        windows=windows,
     )
 
 
@@ -81,24 +90,29 @@ def histogram(plan: Plan, entropy: Entropy) -> Expectation:
     """How many in each group so far, every day."""
     sizes, least = group_sizes(plan.people, plan.groups), smallest(plan.people, plan.groups)
     places = np.unique(np.linspace(0, len(sizes) - 1, min(len(sizes), _MOST_GROUPS)).round().astype(int))
-    shown = sizes[places]
+    shown, whole = sizes[places], "the smallest group" if plan.groups > 1 else "all"
     chosen = counter(plan, len(shown))
-    within = chosen.accuracy(0.95)
+    within, windows = chosen.accuracy(0.95), _windows(plan, chosen, least)
     draws = [_totals(chosen, shown, entropy) for _ in range(_RUNS)]
+    kept = int(sum((abs(values - shown) <= within).sum() for values in draws))
+    tried = _several_groups(len(shown), len(sizes))
     return Expectation(
         mechanism="a running counter for each group",
-        sentence=f"With 95 % confidence, the total of each group is off by at most {people_in(within)} on any of "
-        f"{plan.steps} days, {share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.",
+        sentence=f"{_SURE}, the total of each group since the first day is off by at most {people_in(within)}, "
+        f"{share_of(within / least, whole)}. "
+        f"{_of_one_day(plan, windows[0], 'In the smallest group there' if plan.groups > 1 else 'There')}",
         error=within / least,
         relative_to="the smallest group",
         runs=len(draws) * len(shown),
-        kept=int(sum((abs(values - shown) <= within).sum() for values in draws)),
+        kept=kept,
+        tried=_tried(f"on the last day, {_RUNS} times with {tried}", kept, len(draws) * len(shown), within),
         bars=tuple(
-            Bar(f"group {place + 1:,}", float(size), total, within)
-            for place, size, total in zip(places, shown, draws[0], strict=True)
-        )[::2],
+            Bar(_label(int(places[at]), len(sizes)), float(shown[at]), draws[0][at], within)
+            for at in np.unique(np.linspace(0, len(shown) - 1, min(len(shown), _DRAWN)).round().astype(int))
+        ),
         most=1.15 * float(shown[0]),
         axis="people",
+        windows=windows,
     )
 
 
@@ -114,6 +128,49 @@ def program(plan: Plan, titles: Mapping[str, str], epsilon: str, part: str, time
         values = {"title": titles[ask], "by": _BY[ask], "steps": plan.steps, "active": active, "days": days}
         lines.append(_PART.substitute(values, part=part, file="all" if ask == "count" else "regions"))
     return "\n".join(lines)
+
+
+def _windows(plan: Plan, chosen: Counter, people: float) -> tuple[Window, ...]:
+    """How far off the counts of days, weeks and longer are, wherever they begin, and how many they count."""
+    spans = [days for days in WINDOWS if days < plan.steps]
+    active, smallest_day = min(plan.rows, plan.steps), people / plan.steps
+    return tuple(
+        Window(
+            days,
+            max(chosen.window_accuracy(start, start + days, 0.95) for start in range(plan.steps - days + 1)),
+            smallest_day * days,
+            smallest_day * days * active,
+        )
+        for days in spans
+    )
+
+
+def _of_one_day(plan: Plan, day: Window, where: str) -> str:
+    """How far off the count of one day is, beside how many come on one day."""
+    least = f"{people_in(day.people)} a day if each person comes on one day"
+    most = (
+        f", and {people_in(day.most_people)} a day if each comes on {min(plan.rows, plan.steps)} days"
+        if plan.rows > 1
+        else ""
+    )
+    return (
+        f"The count of one day is a difference of two totals. It is off by up to {people_in(day.within)}, "
+        f"with the same confidence. {where} are about {least}{most}."
+    )
+
+
+def _tried(how: str, kept: int, runs: int, within: float) -> str:
+    return f"Tried {how}: {kept} of {runs} noisy totals were off by at most {people_in(within)}."
+
+
+def _several_groups(shown: int, all_of_them: int) -> str:
+    if shown < all_of_them:
+        return f"{shown} of the groups"
+    return {1: "the only group", 2: "both groups"}.get(shown, f"all {shown} groups")
+
+
+def _label(place: int, groups: int) -> str:
+    return f"group {place + 1:,}{', the smallest' if groups > 1 and place == groups - 1 else ''}"
 
 
 def _totals(chosen: Counter, sizes: np.ndarray[tuple[int], np.dtype[np.int64]], entropy: Entropy) -> list[float]:

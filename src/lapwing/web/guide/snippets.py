@@ -40,8 +40,9 @@ print("±", [round(max(widths), 1) for widths in places.half_widths(0.95)], "fro
 choice = lw.PermuteAndFlip(epsilon=$epsilon, sensitivity=$bound, candidates=list(favourites), monotone=True)
 print("favourite:", choice.release(list(favourites.values())))""",
     "mean": """
-mean = lw.mechanisms.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public, never read from the data
-print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=$sure))  # a public lower bound of the count""",
+# Bounds are public and never read from the data; count is a public lower bound of the number of people.
+mean = lw.mechanisms.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)
+print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=$sure))""",
     "quantile": """
 median = lw.mechanisms.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)$each
 print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
@@ -101,7 +102,8 @@ study = SecureSum(
     cells=$cells,
     companies=companies,
     epsilon=$epsilon,
-    sensitivity=$sensitivity,  # the most that all records of one person can change
+    # The most that all records of one person can change:
+    sensitivity=$sensitivity,
     cells_per_person=$together,
 )
 tables = [
@@ -146,11 +148,17 @@ _LOCAL = {
         '["coffee"] * 1500 + ["tea"] * 1200 + ["water"] * 300',
     ),
     "table": (
-        '$categories.from_epsilon($epsilon, domain=["North, young", "North, old", "South, young", "South, old"])',
+        """$categories.from_epsilon(
+    $epsilon,
+    domain=["North, young", "North, old", "South, young", "South, old"],
+)""",
         '["North, young"] * 1200 + ["South, old"] * 1800',
     ),
     "quantile": (
-        '$categories.from_epsilon($epsilon, domain=[f"{low} to {low + 10}" for low in range(0, 100, 10)])',
+        """$categories.from_epsilon(
+    $epsilon,
+    domain=[f"{low} to {low + 10}" for low in range(0, 100, 10)],
+)""",
         '["30 to 40"] * 2000 + ["70 to 80"] * 1000',
     ),
     "mean": (
@@ -158,14 +166,21 @@ _LOCAL = {
         "[34, 51, 29] * 1000",
     ),
     "words": (
-        'PrefixExtension(epsilon=$epsilon, alphabet="abcdefghijklmnopqrstuvwxyz", length=6, keep=16, functions=1024)',
+        """PrefixExtension(
+    epsilon=$epsilon,
+    alphabet="abcdefghijklmnopqrstuvwxyz",
+    length=6,
+    keep=16,
+    functions=1024,
+)""",
         '["dunlin"] * 20_000 + ["plover"] * 10_000',
     ),
 }
 _ROLES = Template("""
 # $title
 protocol = crowd.$protocol
-reports = protocol.randomize($people)  # on each device: one person, one report
+# On each device: one person, one report.
+reports = protocol.randomize($people)
 counts = protocol.absorb(None, reports)  # the aggregator keeps whole numbers only
 print(protocol.estimate(counts))  # unbiased, with intervals""")
 _TITLES = {
