@@ -84,7 +84,10 @@ class Quantiles(Simple):
             )
             for band in ranks.bands
         )
-        note = "how far apart the values of two ranks are depends on the data, so the error is given in ranks"
+        note = (
+            "how far apart the values of two ranks are depends on the data: the error is known in ranks, so only a "
+            "rough estimate in values is on the label, for values spread evenly"
+        )
         return replace(ranks, bands=(*ranks.bands, *even), notes=(note, *ranks.notes))
 
     def result(self, answer: Answer | Unprotected) -> Result:
@@ -112,7 +115,10 @@ class Quantiles(Simple):
         return (replace(series, values=plain, note=""),)
 
 
-NEIGHBOURS = "to get an idea of the error in values, ask for quantiles on both sides as well"
+NEIGHBOURS = (
+    "to get an idea of the error in values, ask for quantiles on both sides as well. For example, ask for 0.2 and 0.3 "
+    "beside 0.25: the exact value most likely lies between"
+)
 """What the library says of each quantile with numbers of its own."""
 
 
