@@ -153,7 +153,7 @@ def _latest(result: Result) -> list[list[Any]]:
         return []
     steps = range(len(result.series[0].values) - 1, -1, -1)[:SHOWN]
     return [
-        [result.series[0].values[step].label, *(list(streams.shown(one.values[step])) for one in result.series)]
+        [result.series[0].values[step].label, *(list(streams.shown(series.values[step])) for series in result.series)]
         for step in steps
     ]
 
