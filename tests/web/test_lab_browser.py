@@ -23,13 +23,14 @@ CLINIC = EXAMPLES["clinic"]
 PHONE = {"width": 360, "height": 740}
 
 
-def brought(begun: Any, live_school: Any, **changes: Any) -> Bench:
-    """The clinic, stated, for this browser."""
+def brought(begun: Any, live_school: Any, stated: bool = True, **changes: Any) -> Bench:
+    """The clinic, stated unless said, for this browser."""
     site, owner = site_of(live_school.app), new_owner()
     bench = site.lab.bring(owner, CLINIC.title)
     CLINIC.write(bench.path)
     bench.columns = CLINIC.taken.columns
-    bench.state(replace(CLINIC.statement, **changes))
+    if stated:
+        bench.state(replace(CLINIC.statement, **changes))
     secure = live_school.url.replace("http:", "https:")  # browsers trust this machine like https
     cookie = {"name": cookie_name(site.settings, COOKIE), "value": owner, "url": secure, "secure": True}
     begun.context.add_cookies([cookie])
@@ -118,7 +119,13 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     page.locator("select[name=column]").select_option("cost")
     expect(page.locator("lw-handles .seen")).to_contain_text("mean of cost is off by")
     page.get_by_text("Only some rows").click()
+    key, low = page.locator("#question input[name=equals]"), page.locator("#question input[name=low]")
+    expect(key).to_be_hidden()
+    page.get_by_label("Only rows where").select_option("age")
+    expect(low).to_be_visible()
+    expect(key).to_be_hidden()
     page.get_by_label("Only rows where").select_option("region")
+    expect(low).to_be_hidden()
     expect(page.locator("#wrong")).to_contain_text("Write one of North")
     page.get_by_role("button", name="Release").click()
     expect(page.locator("#waiting")).to_contain_text(re.compile("Nothing was released.*Write one of North"))
@@ -159,6 +166,16 @@ def test_the_first_click_on_release_after_typing_releases_what_was_typed(
     page.wait_for_url("**/answers/**")
     [answer] = bench.answers
     assert answer.asked[field] == text
+
+
+def test_what_a_forecast_is_based_on_follows_the_question(visit: Visitor, live_school: Any) -> None:
+    begun = visit()
+    page = asking(begun, brought(begun, live_school), "groups")
+    page.get_by_text("What this is based on").click()
+    expect(page.locator("#based-on")).to_contain_text("Rows whose region is not a declared key")
+    page.locator("select[name=by]").select_option("smoker")
+    expect(page.locator("#based-on")).not_to_contain_text("region")
+    expect(page.locator("#based-on")).to_contain_text("Protected: whether one patient is in the table.")
 
 
 def test_a_price_follows_what_is_typed(visit: Visitor, live_school: Any) -> None:
@@ -203,3 +220,51 @@ def test_the_owner_looks_at_what_failed_and_reopens_the_table(visit: Visitor, li
     page.get_by_role("button", name="Answer questions again").click()
     expect(page.get_by_text("Questions are answered again.")).to_be_visible()
     assert not bench.failed
+
+
+def test_attacks_count_games_and_say_what_further_answers_cost(visit: Visitor, live_school: Any) -> None:
+    begun = visit(viewport=PHONE)
+    bench = brought(begun, live_school, epsilon=1.0)
+    page = asking(begun, bench, "count")
+    page.locator("lw-epsilon .typed").fill("0.4")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    attacks = page.locator("lw-attacks")
+    expect(attacks.locator(".seen")).to_contain_text(
+        "With 20 such answers, the proved limit is above 99 out of 100, so it hardly protects. "
+        "This answer is paid. The other 19 would cost ε = 7.6, more than is left of your budget."
+    )
+    attacks.get_by_role("button", name="Attack this answer").click()
+    expect(attacks.locator(".seen")).to_contain_text(
+        re.compile(r"With 20 such answers, the attacker was right in \S+ of 8 games")
+    )
+    expect(attacks.locator(".seen")).not_to_contain_text("could be")
+    attacks.get_by_text("As a table").click()
+    rows = attacks.locator("details tbody tr")
+    expect(rows.nth(0)).to_contain_text("paid")
+    expect(rows.nth(1)).to_contain_text("Only the first answer depends on the patient, so the limit stays.")
+    expect(rows.nth(1)).to_contain_text("0.4 more")
+    expect(rows.nth(1)).not_to_contain_text("more than is left")
+    expect(rows.nth(2)).to_contain_text("1.6 more, more than is left")
+    expect(rows.nth(3).locator("td").last).to_have_text("over 99")
+    box = rows.nth(0).locator("td").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 150, "several words fit beside each other"
+    draws = page.locator("lw-draws")
+    draws.get_by_role("button", name="Draw 100 times").click()
+    draws.get_by_text("As a table").click()
+    expect(draws.locator("tbody tr").first).to_be_visible()
+    cells = [text.replace(",", "") for text in draws.locator("tbody td").all_inner_texts()]
+    assert all(text.isdecimal() for text in cells), "counts are whole"
+
+
+def test_a_reason_for_a_type_goes_with_the_type(visit: Visitor, live_school: Any) -> None:
+    begun = visit()
+    bench = brought(begun, live_school, stated=False)
+    page = begun.open(f"/lab/{bench.id}")
+    first = page.locator("li.column").filter(has=page.locator(".why.guess")).first
+    name = first.locator("strong").inner_text()
+    line = page.locator("li.column").filter(has=page.locator("strong", has_text=name)).first
+    line.locator(".kind select").select_option("date")
+    expect(line.locator(".why.guess")).to_have_count(0)

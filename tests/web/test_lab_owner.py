@@ -80,6 +80,7 @@ def test_a_page_says_why_an_error_came_out_other_than_foretold(lab_school: FastA
     page = client.get(released(client, bench, 1.0, column="mass"), headers=PERSON).text
     assert "Different from the forecast." in page
     assert "The forecast assumes 5,000 people, as you stated. Fewer rows" in page
+    assert "or the cells are not written as numbers" in page
     page = client.get(released(client, bench, 1.0, "count"), headers=PERSON).text
     assert "Different from the forecast." not in page, "the error of a count does not depend on the data"
 

@@ -23,6 +23,7 @@ from school_site import PERSON, visitor
 from lapwing.datasets import helpline
 from lapwing.web.lab import streams
 from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.result import Value
 
 FALSE_ALARM = 1e-6
 WEEKS = {"time": "day", "by": "region", "every": "week", "start": "2025-01-01", "steps": "53", "active": "2"}
@@ -85,6 +86,52 @@ def test_what_does_not_fit_is_said_and_nothing_is_opened(
     refused = client.post(f"/lab/{bench.id}/streams", data={**WEEKS, **wrong, "epsilon": "1"}, headers=PERSON)
     assert refused.status_code == 422
     assert (spent(bench), bench.streams) == (0, {})
+
+
+def test_the_error_at_the_epsilon_that_is_written_is_shown(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    page = client.get(f"/lab/{bench.id}/streams", params={**WEEKS, "epsilon": "0.4"}, headers=PERSON).text
+    assert "ε = 0.4 (yours)</th>" in page
+    assert "Open the stream for ε = 0.4" in page
+    assert '<input type="hidden" name="epsilon" value="0.4">' in page
+    assert client.get(f"/lab/{bench.id}/streams", params={**WEEKS, "epsilon": "1e-300"}).status_code == 200
+
+
+@together(
+    ("changes", "said"),
+    [
+        ({"active": "3"}, "For each caller, only the first 3 weeks with rows count, with at most one row in each. All"),
+        (
+            {"active": "1", "rows": "4"},
+            "For each caller, only the first week with rows counts, with at most 4 rows. All",
+        ),
+        ({"active": "53"}, "At most one row of each caller counts in a week. All rows may be many more."),
+    ],
+)
+def test_the_page_says_which_rows_the_totals_are_of(
+    changes: dict[str, str], said: str, lab_school: FastAPI, helpline_rows: Path
+) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench, **changes)
+    page = client.get(address, headers=PERSON).text
+    assert said in page
+    assert ("a falling line can come from this limit alone" in page) == (changes["active"] != "53")
+    assert client.get(f"{address}/now").json()["exact"] == "the exact number of rows that count"
+
+
+def test_bands_are_rounded_outwards_by_one_rule(lab_school: FastAPI, helpline_rows: Path) -> None:
+    assert streams.shown(Value("", 12.0, -0.5, 24.5)) == ("12", "−1 to 25")
+    assert streams.shown(Value("", 1234.5, 1133.5, 1335.5)) == ("1,235", "1,133 to 1,336")
+    assert streams.shown(Value("", None)) == ("–", "")
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench)
+    closed(client, address, 2)
+    ended(bench, address)
+    page = client.get(address, headers=PERSON).text
+    latest = client.get(f"{address}/now").json()["latest"]
+    assert [row[0] for row in latest] == ["2025-01-08", "2025-01-01"]
+    for number, band in latest[0][1:]:
+        assert f'<span class="private">{number}</span> <small class="noise">{band}</small>' in page
 
 
 def test_it_is_paid_once_and_a_closed_step_never_changes(lab_school: FastAPI, helpline_rows: Path) -> None:
@@ -206,6 +253,8 @@ def test_single_rows_can_be_what_is_protected_and_sums_go_on_too(lab_school: Fas
     closed(client, address, 2)
     kept = ended(bench, address)
     assert [series.name for series in kept.result().series] == ["sum of minutes"]
+    assert client.get(f"{address}/now").json()["exact"] == "the exact sum"
+    assert "rows may be many more" not in client.get(address, headers=PERSON).text, "each row is a unit"
 
 
 def test_what_was_published_can_be_taken_along(lab_school: FastAPI, helpline_rows: Path) -> None:
@@ -241,6 +290,28 @@ def test_what_scripts_are_told_stands_in_the_page(lab_school: FastAPI, helpline_
 
 
 @pytest.mark.sweep
+def test_the_end_of_a_run_takes_no_click_back(visit: Callable[..., Any], live_school: Any, helpline_rows: Path) -> None:
+    client, bench = brought(live_school.app, helpline_rows, example=HELPLINE)
+    address = opened(client, bench, steps="12")
+    closed(client, address, 2)
+    kept = ended(bench, address)
+    client.post(f"{address}/run", data={"pace": "slowly"}, headers=PERSON)
+    begun = visit()
+    begun.become(client)
+    page = begun.open(address)
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('beforeunload')); window.same = true")
+    kept.run(0)
+    with page.expect_response("**/now?*") as told:
+        pass
+    assert not told.value.json()["running"]
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.same"), "the page was not loaded again while another comes"
+    page.get_by_role("link", name="Over the last 7 weeks").click()
+    expect(page.get_by_role("heading", name="Over the last 7 weeks, with the 95 % band")).to_be_visible()
+
+
+@pytest.mark.sweep
 def test_the_view_renews_itself_while_it_runs_and_has_its_numbers_without_scripts(
     visit: Callable[..., Any], live_school: Any, helpline_rows: Path
 ) -> None:
@@ -253,7 +324,7 @@ def test_the_view_renews_itself_while_it_runs_and_has_its_numbers_without_script
     page = begun.open(address)
     expect(page.locator("lw-stream svg")).to_have_count(3)
     page.get_by_role("button", name="Let it run quickly").press("Enter")
-    expect(page.get_by_text("All steps are closed.")).to_be_visible()
+    expect(page.get_by_text("All 12 weeks are closed. What was")).to_be_visible()
     assert kept.stream.left == 0
     expect(page.locator("[data-live=closed]")).to_have_text("12")
     plain = visit(java_script_enabled=False)

@@ -11,12 +11,13 @@ from markupsafe import escape
 from lapwing.curator import NO_LEDGER
 from lapwing.privacy import Ledger
 from lapwing.web import lab
-from lapwing.web.lab import streams
+from lapwing.web.lab import questions, streams
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.analyses.quantiles import NEIGHBOURS
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.figures import written
 from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
 from lapwing.web.wording import ROWS_FIELD
@@ -100,4 +101,45 @@ def test_a_count_whose_interval_ends_at_0_is_no_surprise() -> None:
     values = tuple(Value(str(place), *span) for place, span in enumerate(spans))
     question = ANALYSES["count"].of(STATED, {})
     answer = Answer("count", "Count", {}, 1.0, Result("bars", (Series("count", values),)))
-    assert not differences(question, preview, answer, 1000)
+    assert not differences(question, preview, answer, replace(STATED, people=1000))
+
+
+def test_an_interval_as_wide_as_the_bounds_says_almost_nothing() -> None:
+    [age] = [column for column in STATED.columns if column.name == "age"]
+    assert age.bounds is not None
+    low, high = age.bounds
+    middle = (low + high) / 2
+    question = ANALYSES["mean"].of(STATED, {"column": "age"})
+    preview = Preview((Band("mean of age", (0.1,) * len(EPSILONS)),))
+    for from_, to, empty in ((low, high, True), (middle - 5, middle + 5, False)):
+        series = Series("mean of age", (Value("mean of age", middle, from_, to),))
+        [one] = differences(question, preview, Answer("mean", "Mean", {}, 1.0, Result("number", (series,))), STATED)
+        assert "or the cells are not written as numbers" in one.why
+        assert ("as wide as the bounds, so the answer says almost nothing" in one.why) == empty
+
+
+def test_a_filter_that_does_not_fit_is_refused_in_a_sentence() -> None:
+    for form, said in (
+        (
+            {"where": "region", "equals": "Pirate"},
+            "“Pirate” is not one of the keys that you stated for region. Choose one of: North, ",
+        ),
+        ({"where": "region"}, "No value of region is chosen. Write one of North, "),
+        ({"where": "age"}, "No range of age is chosen. "),
+        ({"where": "age", "equals": "7"}, "age is a number without keys. Leave “is” empty"),
+    ):
+        asked = questions.question(STATED, "mean", [("column", "age"), *form.items()])
+        assert asked.complaint.startswith(said)
+        assert asked.wrong in ("equals", "low")
+
+
+def test_numbers_are_written_as_far_as_their_error_reaches() -> None:
+    for value, text in (
+        (Value("", 98765.4321, 90000.0, 107530.9), "98,765"),
+        (Value("", 48.829345, 48.329345, 49.329345), "48.83"),
+        (Value("", -1500.0, -1510.0, -1490.0), "−1,500"),
+        (Value("", 0.1234567), "0.123457"),
+        (Value("", 1234567.0), "1,234,567"),
+        (Value("", None), "–"),
+    ):
+        assert written(value) == text

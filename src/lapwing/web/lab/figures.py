@@ -55,6 +55,19 @@ def to_png(result: Result, title: str = "") -> bytes:
     return out.getvalue()
 
 
+def written(value: Value) -> str:
+    """A value as its page writes it: the error has two digits, and the value goes as far as they do."""
+    if value.value is None:
+        return "–"
+    error = value.error or 0.0
+    if error > 0 and not (value.value.is_integer() and (2 * error).is_integer()):
+        text = f"{value.value:,.{min(12, max(0, 1 - math.floor(math.log10(error))))}f}"
+    else:
+        fine = 0 if value.value.is_integer() else max(0, min(12, 5 - math.floor(math.log10(abs(value.value)))))
+        text = f"{value.value:,.{fine}f}"
+    return text.replace("-", "−")
+
+
 def _panels(result: Result) -> list[tuple[Series, ...]]:
     """Series that share a picture: all along one axis; of bars each has its own."""
     if result.shape in ("curve", "points"):

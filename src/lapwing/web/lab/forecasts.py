@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lapwing.web.lab.analyses.local import Local
+from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Series, place_of
+from lapwing.web.lab.statement import Statement
 
 ALIKE = 1.15
 """Errors whose ratio is less than this are called the same."""
@@ -30,9 +32,9 @@ class Difference:
     why: str
 
 
-def differences(analysis: Analysis, preview: Preview, answer: Answer, people: int) -> tuple[Difference, ...]:
+def differences(analysis: Analysis, preview: Preview, answer: Answer, statement: Statement) -> tuple[Difference, ...]:
     """The outputs whose intervals are clearly wider or narrower than the forecast at the same epsilon."""
-    surprises = []
+    surprises, people = [], statement.people
     by_name = {band.output: band for band in preview.bands}
     for series in answer.result.series:
         band, errors = by_name.get(series.name), _errors(series)
@@ -43,9 +45,22 @@ def differences(analysis: Analysis, preview: Preview, answer: Answer, people: in
         if high < ALIKE * foretold and foretold < ALIKE * low:
             continue
         why = BY_COINS if isinstance(analysis, Local) else _why(low, high, foretold, len(errors), people)
+        if _says_nothing(analysis, series, statement):
+            why += " This interval is as wide as the bounds, so the answer says almost nothing."
         came = f"± {_said(low)}" if high < 1.05 * low else f"± {_said(low)} to ± {_said(high)}"
         surprises.append(Difference(series.name, f"± {_said(foretold)}", came, why))
     return tuple(surprises)
+
+
+def _says_nothing(analysis: Analysis, series: Series, statement: Statement) -> bool:
+    """Whether the interval of a mean is as wide as the bounds of its column."""
+    if not isinstance(analysis, Mean):
+        return False
+    bounds = next((column.bounds for column in statement.bounded if column.name == analysis.column), None)
+    [value] = series.values
+    if bounds is None or value.low is None or value.high is None:
+        return False
+    return value.high - value.low >= (bounds[1] - bounds[0]) * (1 - 1e-9)
 
 
 def _said(error: float) -> str:
@@ -79,7 +94,8 @@ def _why(low: float, high: float, foretold: float, groups: int, people: int) -> 
     if high > foretold:
         return (
             f"The forecast assumes {people:,} people, as you stated. Fewer rows were behind this answer: "
-            "a filter leaves some out, and cells may be empty. The same noise is then divided by fewer rows."
+            "a filter leaves some out, cells are empty, or the cells are not written as numbers. The same noise is "
+            "then divided by fewer rows."
         )
     return (
         f"The forecast assumes {people:,} people, as you stated, and holds for any data, even the worst. The interval "

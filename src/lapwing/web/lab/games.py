@@ -75,7 +75,10 @@ def limits(loss: Loss, unit: str) -> tuple[Outcome, ...]:
         Outcome(
             attack="differencing",
             title=f"With and without the {unit}",
-            how=f"Asks about everybody, then about everybody except the {unit}, and subtracts.",
+            how=(
+                f"Asks about everybody, then about everybody except the {unit}, and subtracts. Only the first answer "
+                f"depends on the {unit}, so the limit stays."
+            ),
             questions=2,
             epsilon=2 * epsilon,
             bound=best_guess(epsilon, delta=delta),  # the second answer is about a table without the target

@@ -8,6 +8,7 @@ from typing import Any
 
 from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
+from lapwing.web.lab.analyses.forms import Refused
 from lapwing.web.lab.analysis import Analysis, Field
 from lapwing.web.lab.statement import Statement
 from lapwing.web.service.problems import Problem
@@ -89,6 +90,8 @@ def _understood(
 
 def complaint(error: InvalidParameter, fields: tuple[Field, ...]) -> str:
     """An error in the words of the form: its label instead of the name of the parameter."""
+    if isinstance(error, Refused):
+        return str(error)
     label = next((field.label for field in fields if field.name == error.name), error.name)
     said = str(error).removeprefix(error.name)
     return f"{label}{said}"

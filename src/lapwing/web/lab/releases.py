@@ -23,6 +23,7 @@ from lapwing.web.lab.questions import Question
 from lapwing.web.lab.result import EPSILONS, Band, Budget, Preview, QuestionHandles, Result, place_of
 from lapwing.web.lab.statement import Statement
 from lapwing.web.service.problems import Problem
+from lapwing.web.wording import sentence
 
 TIMES = (10, 100)
 """How often one may see a question answered."""
@@ -69,16 +70,32 @@ def budget(bench: Bench) -> Budget:
 def told(bench: Bench, question: Question) -> QuestionHandles:
     """What the handles of the page need: how far off at every place, and the budget."""
     assert question.analysis is not None
-    statement = bench.stated
+    statement, left = bench.stated, budget(bench)
+    preview = previewed(question.analysis, statement)
     return {
         "title": question.title,
         "asked": question.pairs,
         "places": EPSILONS,
-        "preview": plain(previewed(question.analysis, statement)),
-        "budget": budget(bench),
+        "preview": plain(preview),
+        "budget": left,
         "unit": statement.unit_word,
         "people": statement.people,
+        "based_on": _based_on(preview, statement, left),
     }
+
+
+def _based_on(preview: Preview, statement: Statement, left: Budget) -> list[str]:
+    """What a forecast and the guarantee rest on, a sentence each."""
+    word = f"{statement.unit_word}s" if statement.unit else "rows"
+    based = [
+        f"Noise: {preview.mechanism or 'part of the method'}.",
+        f"Protected: whether one {statement.unit_word} is in the table.",
+        f"You stated about {statement.people:,} {word}. Previews use that number; the guarantee does not.",
+    ]
+    if preview.delta:
+        of = f" of {left['delta_left']:.1e} left" if "delta_left" in left else ""
+        based.append(f"It also takes δ = {preview.delta:.1e}{of}: the probability that the guarantee fails.")
+    return [*based, *(sentence(note) for note in preview.notes)]
 
 
 def previewed(analysis: Analysis, statement: Statement) -> Preview:

@@ -103,6 +103,8 @@ class QuestionHandles(TypedDict):
     budget: Budget
     unit: str
     people: int
+    based_on: Sequence[str]
+    """What the forecast and the guarantee rest on, a sentence each."""
 
 
 FOR_BROWSERS = (Value, Series, Result, Band, Preview, Budget, QuestionHandles)

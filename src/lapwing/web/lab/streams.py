@@ -8,6 +8,7 @@ table and goes with it.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -47,6 +48,7 @@ CHANGED = (
     "You have changed what is stated about the table since this stream was opened. What it has published stays; "
     "state the same again to continue, or open another stream."
 )
+MORE = "All rows may be many more"
 PRICES = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Epsilons at which a form says how far off it will be."""
 
@@ -62,7 +64,7 @@ def fields(statement: Statement) -> tuple[Field, ...]:
     nothing = ("", "no column")
     groups = tuple(column for column in grouping.usable(statement) if len(grouping.values(column)) <= MOST_GROUPS)
     entries = [
-        forms.chosen("time", "A row happened on", dated(statement)),
+        forms.chosen("time", "Column with the date", dated(statement)),
         Field("measure", "Add up", (("count", "rows"), ("sum", "a column")), "count"),
         Field("column", "Column to add up", (nothing, *forms.choices(statement.bounded)), ""),
         Field("by", "For each", (("", "all together"), *forms.choices(groups)), ""),
@@ -85,7 +87,7 @@ def fields(statement: Statement) -> tuple[Field, ...]:
                 "Rows in a step",
                 value="1",
                 kind="number",
-                hint=f"How many rows of one {word} count in a step, at most?",
+                hint=f"How many rows of one {word} count in a step, at most? This replaces the limit that you stated.",
             ),
         ]
     return tuple(entries)
@@ -137,6 +139,29 @@ class Wish:
         """In a few words."""
         what = "rows" if self.measure == "count" else self.column
         return f"{what[0].upper()}{what[1:]} so far{f' by {self.by}' if self.by else ''}, every {self.every}"
+
+    def limits(self, word: str) -> str:
+        """Which rows count, for people who compare a total with all rows; nothing where every row is a unit."""
+        if self.active is None:
+            return ""
+        rows = "one row" if self.rows == 1 else f"{self.rows:,} rows"
+        if self.active >= self.steps:
+            return f"At most {rows} of each {word} count{'s' if self.rows == 1 else ''} in a {self.every}. {MORE}."
+        if self.active == 1:
+            which = f"only the first {self.every} with rows counts, with at most {rows}"
+        else:
+            which = f"only the first {self.active:,} {self.every}s with rows count, with at most {rows} in each"
+        return (
+            f"For each {word}, {which}. {MORE}, and the gap grows with time: a falling line can come from this limit "
+            "alone."
+        )
+
+    @property
+    def exact(self) -> str:
+        """What the band is about."""
+        if self.active is None:
+            return "the exact number" if self.measure == "count" else "the exact sum"
+        return "the exact number of rows that count" if self.measure == "count" else "the exact sum of rows that count"
 
     def question(self, table: PrivateTable) -> StreamQuestion:
         """In the curator's words."""
@@ -222,12 +247,13 @@ class LabStream:
         return result
 
 
-def quoted(wish: Wish, statement: Statement, left: float) -> list[tuple[str, list[tuple[float, float | None]]]]:
-    """For each output, how far off it is at every price: nothing is read or spent."""
+def quoted(
+    wish: Wish, statement: Statement, left: float, epsilon: float
+) -> list[tuple[str, list[tuple[float, float | None]]]]:
+    """For each output, how far off it is at each price and at the epsilon that is written. Nothing is read or spent."""
     question = wish.question(blank(statement))
-    quotes = [(price, question.quote(epsilon=price, confidence=CONFIDENCE)) for price in PRICES if price <= left] or [
-        (PRICES[0], question.quote(epsilon=PRICES[0], confidence=CONFIDENCE))
-    ]
+    prices = sorted({epsilon, *(price for price in PRICES if price <= left)})
+    quotes = [(price, question.quote(epsilon=price, confidence=CONFIDENCE)) for price in prices]
     outputs = [expected.output for expected in quotes[0][1].expected]
     return [
         (output, [(price, quote.expected[place].error) for price, quote in quotes])
@@ -286,6 +312,18 @@ def _lines(stream: Stream, window: int) -> Result:
             groups.setdefault(label, []).append(Value(str(step), _number(value), low, high, numbers[step]))
         series += [Series(label, tuple(values), column.name) for label, values in groups.items()]
     return Result("curve", tuple(series), stream.definition.schedule.every, stream.loss, history.confidence)
+
+
+def shown(value: Value) -> tuple[str, str]:
+    """A total and its band in whole numbers, for the page and its script alike; the band is rounded outwards."""
+    number = "–" if value.value is None else _whole(math.floor(value.value + 0.5))
+    if value.low is None or value.high is None:
+        return number, ""
+    return number, f"{_whole(math.floor(value.low))} to {_whole(math.ceil(value.high))}"
+
+
+def _whole(number: int) -> str:
+    return f"{number:,}".replace("-", "−")
 
 
 def _number(value: Any) -> float | None:

@@ -113,6 +113,9 @@ function sliding(field: HTMLInputElement): void {
   label.hidden = true;
 }
 
+// A suggestion and why it was made: gone once another type is chosen.
+for (const kind of document.querySelectorAll<HTMLSelectElement>(".columns .kind select"))
+  kind.addEventListener("change", () => kind.closest("li")?.querySelector(".why.guess")?.remove());
 for (const time of document.querySelectorAll<HTMLTimeElement>("time[datetime]"))
   time.textContent = new Date(time.dateTime).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 const drop = document.querySelector<HTMLFormElement>("#drop");

@@ -15,17 +15,34 @@ interface Streamed {
   /** What some steps are called, closed or not. */
   names: Record<string, string>;
   result: Result;
+  /** What the band is about. */
+  exact: string;
+  /** The rows of the table, newest first: the step, and each total with its band as they are written. */
+  latest: [string, ...[string, string][]][];
 }
 const EVERY = 2000;
+const LEAVING = 10_000; // milliseconds in which the next page comes, or it was a download
 const MOST_PICTURES = 6;
 
 class StreamView extends LitElement {
   static override properties = { now: { state: true } };
   declare private now: Streamed | null;
   private timer = 0;
+  private left = -Infinity; // when a link or a button was used: to load this page again would take that back
+  private pressed: Promise<unknown> = Promise.resolve(); // as long as a button is held down, the page stays
 
   override connectedCallback(): void {
     super.connectedCallback();
+    window.addEventListener("beforeunload", () => (this.left = performance.now()));
+    window.addEventListener("pageshow", ({ persisted }) => {
+      if (persisted) location.reload();
+    });
+    window.addEventListener("pointerdown", () => {
+      this.pressed = new Promise((lifted) => {
+        for (const end of ["pointerup", "pointercancel"])
+          window.addEventListener(end, () => setTimeout(lifted), { once: true }); // after the click
+      });
+    });
     this.now = told<Streamed>("streamed");
     if (this.now?.running) this.timer = window.setInterval(() => void this.renew(), EVERY);
   }
@@ -44,6 +61,8 @@ class StreamView extends LitElement {
     const now = (await answer.json()) as Streamed;
     const first = !this.now?.result.series.length && now.result.series.length > 0;
     if (first || !now.running || now.wrong) {
+      await this.pressed;
+      if (performance.now() - this.left < LEAVING) return;
       clearInterval(this.timer);
       location.reload(); // the page has other buttons now
       return;
@@ -60,7 +79,7 @@ class StreamView extends LitElement {
     const { now } = this;
     if (!now?.result.series.length) return nothing;
     const { series } = now.result;
-    return html`<div class="legend"><span class="private">━ published</span><span class="noise">▒ ${Math.round(100 * now.result.confidence)} % band for the exact number</span></div>
+    return html`<div class="legend"><span class="private">━ published</span><span class="noise">▒ ${Math.round(100 * now.result.confidence)} % band for ${now.exact}</span></div>
       <div class=${series.length > 1 ? "several" : ""}>${series
         .slice(0, MOST_PICTURES)
         .map(
@@ -132,34 +151,32 @@ function sentence(now: Streamed): string {
     error === null
       ? ""
       : `, off by at most ${said(error)} with ${Math.round(100 * now.result.confidence)} % confidence`;
-  return `${last.label}: ${series.name} ${said(last.value, 6)}${off}. ${now.left.toLocaleString("en")} steps are left, and cost nothing more.`;
+  return `${last.label}: ${series.name} ${said(last.value, 6)}${off}. ${rest(now)}`;
+}
+
+function rest({ left, steps, every }: Streamed): string {
+  if (!left) return steps === 1 ? `The ${every} is closed.` : `All ${steps.toLocaleString("en")} ${every}s are closed.`;
+  return left === 1
+    ? `One ${every} is left, and costs nothing more.`
+    : `${left.toLocaleString("en")} ${every}s are left, and cost nothing more.`;
 }
 
 /** The rows of the table below, from what came; its head stays. */
 function refill(table: HTMLTableElement | null, now: Streamed): void {
   const body = table?.tBodies[0];
   if (!table || !body) return;
-  const most = Math.max(body.rows.length, Math.min(12, now.closed));
   const made = document.createElement("tbody");
-  for (let place = now.closed - 1; place >= Math.max(0, now.closed - most); place--) {
+  for (const [label, ...totals] of now.latest) {
     const row = made.insertRow();
     const head = row.appendChild(document.createElement("th"));
     head.scope = "row";
-    head.textContent = now.result.series[0]?.values[place]?.label ?? "";
-    for (const { values } of now.result.series) {
-      const value = values[place];
+    head.textContent = label;
+    for (const [number, band] of totals) {
       const cell = row.insertCell();
       cell.className = "right";
-      if (!value || value.value === null) continue;
-      const number = Object.assign(document.createElement("span"), {
-        className: "private",
-        textContent: said(value.value, 9),
-      });
-      cell.append(number);
-      if (value.low === null || value.high === null) continue;
-      const span = Object.assign(document.createElement("small"), { className: "noise" });
-      span.textContent = `${Math.round(value.low).toLocaleString("en")} to ${Math.round(value.high).toLocaleString("en")}`;
-      cell.append(" ", span);
+      cell.append(Object.assign(document.createElement("span"), { className: "private", textContent: number }));
+      if (!band) continue;
+      cell.append(" ", Object.assign(document.createElement("small"), { className: "noise", textContent: band }));
     }
   }
   body.replaceWith(made);

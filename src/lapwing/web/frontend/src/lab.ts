@@ -20,6 +20,7 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
   const go = document.getElementById("go") as HTMLButtonElement;
   const copied = document.getElementById("copied") as HTMLElement;
   const waiting = document.getElementById("waiting") as HTMLElement;
+  const basis = document.getElementById("based-on");
   let latest = 0;
   let stale = false; // something was typed since the last quote was asked for
   let typing: ReturnType<typeof setTimeout> | undefined;
@@ -79,6 +80,9 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
         Object.assign(document.createElement("input"), { type: "hidden", name, value }),
       ),
     );
+    basis?.replaceChildren(
+      ...found.based_on.map((line) => Object.assign(document.createElement("li"), { textContent: line })),
+    );
     choose(handles.epsilon);
     remember();
     void spread(turn);
@@ -132,6 +136,30 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
   void spread(latest);
 }
 
+/** Of the fields of a filter, those that its column has: a key, or a range. */
+function filtering(place: HTMLElement): void {
+  const [keyed, bounded] = [place.dataset.keyed, place.dataset.bounded].map(
+    (names) => new Set(JSON.parse(names ?? "[]") as string[]),
+  );
+  const field = (name: string): HTMLInputElement => place.querySelector<HTMLInputElement>(`[name=${name}]`)!;
+  const where = field("where");
+  const fit = (): void => {
+    for (const [name, able] of [
+      ["equals", keyed],
+      ["low", bounded],
+      ["high", bounded],
+    ] as const) {
+      const input = field(name);
+      input.closest("label")!.hidden = !able?.has(where.value);
+      if (!able?.has(where.value)) input.value = "";
+    }
+  };
+  where.addEventListener("input", fit); // before a price is asked for
+  fit();
+}
+
+const filter = document.querySelector<HTMLElement>(".some-rows");
+if (filter) filtering(filter);
 const handles = document.querySelector<Handles>("lw-handles");
 const question = document.querySelector<HTMLFormElement>("form#question");
 const release = document.querySelector<HTMLFormElement>("form#release");

@@ -56,7 +56,7 @@ def fields(statement: Statement) -> tuple[Field, ...]:
     return (
         Field("where", "Only rows where", (everybody, *forms.choices(columns)), EVERYBODY),
         Field("equals", "is", kind="text", hint=hint),
-        Field("low", "or lies from", kind="number"),
+        Field("low", "lies from", kind="number"),
         Field("high", "to", kind="number"),
     )
 
@@ -73,11 +73,9 @@ def of(statement: Statement, form: Mapping[str, Any]) -> Filter:
     low, high = forms.number(form, "low"), forms.number(form, "high")
     if column.bounds is None:
         known = forms.listed(column.keys or ("true", "false"))
-        raise InvalidParameter(
-            "equals", "", f"no value of {name} is chosen", f"Write one of {known}, or choose all rows."
-        )
+        raise forms.Refused("equals", "", f"No value of {name} is chosen", f"Write one of {known}, or choose all rows.")
     if low is None and high is None:
-        raise InvalidParameter("low", "", f"no range of {name} is chosen", "Write from where, to where, or both.")
+        raise forms.Refused("low", "", f"No range of {name} is chosen", "Write from where, to where, or both.")
     if low is not None and high is not None and low > high:
         raise InvalidParameter("low", low, f"is more than {high:g}, so no row could match", "Swap the two.")
     return Filter(name, None, low, high)
@@ -86,11 +84,12 @@ def of(statement: Statement, form: Mapping[str, Any]) -> Filter:
 def _value(column: StatedColumn, wanted: str) -> Any:
     """One key of a column, as a value of its type."""
     if column.keys and wanted not in column.keys:
-        why = f"is not one of the keys that you stated for {column.name}"
-        raise InvalidParameter("equals", wanted, why, f"Write {forms.listed(column.keys[:20])}.")
+        why = f"“{wanted}” is not one of the keys that you stated for {column.name}"
+        first = f", and {len(column.keys) - 20} more" if len(column.keys) > 20 else ""
+        raise forms.Refused("equals", wanted, why, f"Choose one of: {', '.join(column.keys[:20])}{first}.")
     if not column.keys and column.type != "boolean":
         why = f"{column.name} is a number without keys"
-        raise InvalidParameter("equals", wanted, why, "Leave this empty, and write from where to where.")
+        raise forms.Refused("equals", wanted, why, "Leave “is” empty, and write from where to where.")
     return StatedColumn(column.name, column.type, None, (wanted,)).values[0]
 
 

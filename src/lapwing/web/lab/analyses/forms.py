@@ -15,6 +15,14 @@ MOST_NUMBERS = 101
 """Numbers in one field: the edges of a hundred bins."""
 
 
+class Refused(InvalidParameter):
+    """What was typed into a form, refused in a sentence that needs no name of its field before it."""
+
+    def __init__(self, name: str, value: object, why: str, hint: str) -> None:
+        super().__init__(name, value, why, hint)
+        self.args = (f"{why}. {hint}",)
+
+
 def text(form: Mapping[str, Any], name: str, default: str = "") -> str:
     """What stands in a field, without blanks around it."""
     value = form.get(name, default)

@@ -52,7 +52,10 @@ class Nested(Simple):
         usable = grouping.usable(statement)
         offered = forms.choices(usable) if len(usable) > 1 else ()
         first, second = (offered[0][0], offered[1][0]) if offered else ("", "")
-        within = "Such as Coast: Seaham, Portwick; Hills: Highfold. If empty: all combinations. Public, never read."
+        within = (
+            "Such as Coast: Seaham, Portwick; Hills: Highfold. If empty: all combinations. You state this list; it is "
+            "never read from the table."
+        )
         return (
             Field("first", "Large groups", offered, first, hint="Columns with keys."),
             Field("second", "In each of them", offered, second),

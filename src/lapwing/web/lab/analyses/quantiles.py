@@ -84,7 +84,10 @@ class Quantiles(Simple):
             )
             for band in ranks.bands
         )
-        note = "how far apart the values of two ranks are depends on the data, so the error is given in ranks"
+        note = (
+            "how far apart the values of two ranks are depends on the data: the error is known in ranks, so only a "
+            "rough estimate in values is on the label, for values spread evenly"
+        )
         return replace(ranks, bands=(*ranks.bands, *even), notes=(note, *ranks.notes))
 
     def result(self, answer: Answer | Unprotected) -> Result:
@@ -113,8 +116,8 @@ class Quantiles(Simple):
 
 
 NEIGHBOURS = (
-    "How far so many ranks are in values depends on the data. Ask for quantiles on both sides as well to see how close "
-    "the values lie"
+    "How far so many ranks are in values depends on the data. Ask for quantiles on both sides as well, for example 0.2 "
+    "and 0.3 beside 0.25, to see how close the values lie"
 )
 """What the library says of each quantile with numbers of its own."""
 

@@ -19,9 +19,11 @@ from lapwing.web.lab import exports, games, questions, releases
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.bench import Answer, Bench, TheBench, limited_browser
 from lapwing.web.lab.budget import covers
+from lapwing.web.lab.figures import written
 from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
+from lapwing.web.lab.result import Result
 from lapwing.web.service.lanes import in_lane
 from lapwing.web.service.problems import Problem
 from lapwing.web.site import Site, TheSite
@@ -281,7 +283,7 @@ def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     analysis, limits = question.analysis, games.limits(loss, bench.stated.unit_word)
     preview = analysis.preview(bench.stated) if analysis else None
     return {
-        "differences": differences(analysis, preview, kept, bench.stated.people) if analysis and preview else (),
+        "differences": differences(analysis, preview, kept, bench.stated) if analysis and preview else (),
         "bench": bench,
         "statement": bench.stated,
         "answer": kept,
@@ -299,6 +301,11 @@ def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     }
 
 
-def _history(bench: Bench) -> list[tuple[str, Answer]]:
-    """What was asked so far, newest first."""
-    return [(releases.mark(answer), answer) for answer in reversed(bench.answers)]
+def _history(bench: Bench) -> list[tuple[str, Answer, str]]:
+    """What was asked so far, newest first, and what came out where that is one number."""
+    return [(releases.mark(answer), answer, _only_number(answer.result)) for answer in reversed(bench.answers)]
+
+
+def _only_number(result: Result) -> str:
+    values = [value for series in result.series for value in series.values]
+    return written(values[0]) if len(values) == 1 else ""

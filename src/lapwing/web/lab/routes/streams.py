@@ -14,6 +14,7 @@ from lapwing.web.accounts.sessions import Asking, Person, page, personal, redire
 from lapwing.web.lab import figures, questions, releases, streams
 from lapwing.web.lab.bench import Bench, TheBench, limited_browser
 from lapwing.web.lab.budget import covers
+from lapwing.web.lab.result import Result
 from lapwing.web.lab.routes.questions import QUICK
 from lapwing.web.lab.streams import LabStream, Wish
 from lapwing.web.service.lanes import in_lane
@@ -23,6 +24,8 @@ from lapwing.web.site import Site, TheSite
 router = personal()
 SHOWN = 12
 """Closed steps in the table of the page."""
+LEAST = 0.001
+"""The smallest epsilon of the form."""
 _NEVER = {"cache-control": "no-store"}
 
 
@@ -61,8 +64,9 @@ def show(request: Request, mark: str, bench: TheBench, site: TheSite, person: As
     kept = streams.found(bench, mark)
     _catch_up(bench, kept)
     details = _told(kept, window)
-    values: dict[str, Any] = {"bench": bench, "kept": kept, "told": details, "shown": SHOWN, "paces": streams.PACES}
+    values: dict[str, Any] = {"bench": bench, "kept": kept, "told": details, "paces": streams.PACES}
     values |= {"windows": streams.WINDOWS, "window": details["window"], "statement": bench.stated}
+    values["limits"] = kept.wish.limits(kept.statement.unit_word)
     schedule = kept.stream.definition.schedule
     values["promise"] = kept.stream.definition.protection.explain(bench.stated.unit_word, schedule.every)
     values["odds"] = kept.stream.loss.explain().data
@@ -138,7 +142,20 @@ def _told(kept: LabStream, window: int) -> dict[str, Any]:
         "window": chosen,
         "names": {str(step): str(schedule.name(step)) for step in marked},
         "result": releases.plain(kept.result(chosen)),
+        "exact": kept.wish.exact,
+        "latest": _latest(kept.result(chosen)),
     }
+
+
+def _latest(result: Result) -> list[list[Any]]:
+    """The rows of the table, newest first: the step, and each total with its band as they are written."""
+    if not result.series:
+        return []
+    steps = range(len(result.series[0].values) - 1, -1, -1)[:SHOWN]
+    return [
+        [result.series[0].values[step].label, *(list(streams.shown(series.values[step])) for series in result.series)]
+        for step in steps
+    ]
 
 
 def _asked(bench: Bench, sent: list[tuple[str, str]]) -> dict[str, str]:
@@ -174,10 +191,11 @@ def _form(
     statement, budget = bench.stated, releases.budget(bench)
     able, form = bool(streams.dated(statement)), _asked(bench, sent)
     wish, complaint, wrong = _understood(bench, form) if able else (None, "", "")
-    values = {"bench": bench, "statement": statement, "able": able, "fields": streams.fields(statement)}
+    values: dict[str, Any] = {"bench": bench, "statement": statement, "able": able, "fields": streams.fields(statement)}
     values |= {"asked": form, "wish": wish, "complaint": complaint or refused, "wrong": wrong, "budget": budget}
-    values["epsilon"] = releases.linked_epsilon(epsilon) or f"{releases.offered(budget['left'])}"
-    values["quoted"] = streams.quoted(wish, statement, budget["left"]) if wish else []
+    linked = releases.linked_epsilon(epsilon)
+    values["epsilon"] = linked if linked and float(linked) >= LEAST else f"{releases.offered(budget['left'])}"
+    values["quoted"] = streams.quoted(wish, statement, budget["left"], float(values["epsilon"])) if wish else []
     values["notes"] = streams.notes(wish, statement) if wish else ()
     values["open"] = list(bench.streams.values())
     return page(request, site, "lab/streams.html", person, status, **values)

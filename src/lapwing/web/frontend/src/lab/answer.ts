@@ -52,7 +52,7 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = all.filter(({ value }) => value.low !== null && value.high !== null);
     const known = all.filter(({ truth, value }) => typeof truth === "number" && value.value !== null);
     if (!known.length)
-      return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label below.`;
+      return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label “Privacy facts”.`;
     const held = known.filter(
       ({ value, truth }) =>
         value.low !== null && value.high !== null && value.low <= (truth as number) && (truth as number) <= value.high,
@@ -80,16 +80,19 @@ class Answer extends Asked<{ result: Result }> {
     if (!series || !value || value.value === null) return "";
     const name = value.label === series.name ? series.name : `${series.name} of ${value.label}`;
     const error = errorOf(value);
-    const private_ = `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value, error)}${error === null ? "" : `, ± ${said(error, 2)}`}.`;
     const truth = other(exact, series, value)?.value;
-    if (typeof truth !== "number") return private_;
+    const about = (shown: number | null): string =>
+      `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ± ${said(error, 2)}`}.`;
+    if (typeof truth !== "number") return about(error);
     const cut = after(exact, series, value);
     const clip =
       typeof cut === "number" && cut !== truth
         ? ` Before noise it was ${said(cut, 5)}, because of the limits for rows and values.`
         : "";
     const moved = Math.abs(value.value - truth);
-    return `${private_} The exact answer is ${said(truth, 6)}: ${clip ? "noise and limits" : "noise"} changed it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
+    // beside the exact answer with all its digits, so that their difference is what is said of it
+    const fine = error === null || moved === 0 ? error : Math.min(error, Math.max(moved, 1e-4 * Math.abs(truth)));
+    return `${about(fine)} The exact answer is ${said(truth, 6)}: ${clip ? "noise and limits" : "noise"} changed it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
   }
 
   /** Points have two numbers each. */

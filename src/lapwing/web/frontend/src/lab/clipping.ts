@@ -29,7 +29,7 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
       undefined,
     );
     return html`<h3>What would other bounds do?</h3>
-      <div class="legend"><span class="exact">┅ error from clipping</span><span class="noise">━ error from noise</span><span class="private">━ both</span></div>
+      <div class="legend"><span class="exact">┅ error from clipping</span><span class="noise">━ error from noise (forecast for the worst case)</span><span class="private">━ both</span></div>
       ${all.length ? html`<figure>${chart({ x: { from: Math.min(...xs), to: Math.max(...xs), label: result.x_label }, y: { from: Math.max(Math.min(...all), Math.max(...all) / 1e4) / 1.3, to: Math.max(...all) * 1.3, label: `error of the mean of ${column}`, log: true }, marks, title: `How far off the mean of ${column} is, by its upper bound`, height: 260 })}</figure>` : nothing}
       <p class="seen" role="status">${best ? `The upper bound ${said(best.x ?? 0)} has the smallest error from both: ${said(best.value as number, 3)}. But you know this only because you looked at the data. A bound that follows the data reveals something about it.` : "There is nothing to compare."} <span class="mark">${TEACHING}</span></p>
       <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Other bounds of ${column}"><table>

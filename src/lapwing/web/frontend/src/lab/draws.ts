@@ -1,7 +1,7 @@
 // What if we ran it 100 times? Draws around the exact value, or, paid for, without it.
 import { css, html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
 import { narrow, place, ticks, wide } from "../lib/chart.js";
-import { bins, stacks, within } from "../math/lab.js";
+import { bins, stacks, within, type Bin } from "../math/lab.js";
 import { Asked } from "./asked.js";
 import type { Result } from "./kinds.js";
 import { told } from "./told.js";
@@ -19,6 +19,25 @@ interface Found {
   times: number;
   epsilon: number;
   outputs: Output[];
+}
+
+/** Whether every number has a place of its own: they are whole, and not far apart. */
+const isWhole = (numbers: readonly number[]): boolean =>
+  numbers.every(Number.isInteger) && Math.max(...numbers) - Math.min(...numbers) <= 60;
+
+/** The lines of the table: whole numbers one by one, or from one to another if they are far apart. */
+function lines(draws: readonly number[]): Bin[] {
+  if (isWhole(draws)) return stacks(draws);
+  if (!draws.every(Number.isInteger)) return bins(draws, 20);
+  const low = Math.min(...draws);
+  const width = Math.ceil((Math.max(...draws) - low + 1) / 20);
+  const made = Array.from({ length: 20 }, (_, i) => ({
+    from: low + i * width,
+    to: low + (i + 1) * width - 1,
+    count: 0,
+  }));
+  for (const draw of draws) (made[Math.floor((draw - low) / width)] as Bin).count += 1;
+  return made;
 }
 
 class Draws extends Asked<Found> {
@@ -55,14 +74,15 @@ class Draws extends Asked<Found> {
     const outputs = this.found.outputs.filter(({ draws }) => draws.length > 1);
     const one = outputs[this.which];
     if (!one) return html`<p>There is no number to draw again.</p>`;
+    const digits = one.draws.every(Number.isInteger) ? 15 : 5;
     const name = (of: Output): string => (of.label === of.series ? of.series : `${of.series}: ${of.label}`);
     return html`${outputs.length > 1 ? html`<label>Which number? <select @change=${(event: Event) => (this.which = Number((event.target as HTMLSelectElement).value))}>${outputs.map((of, i) => html`<option value=${i}>${name(of)}</option>`)}</select></label>` : nothing}
       <div class="legend"><span class="dots">● a draw</span>${one.exact === null ? nothing : html`<span class="truth">┃ exact answer</span>`}<span class="mine">▲ the answer you got</span></div>
       <figure>${this.picture(one)}</figure>
       <p class="seen" role="status">${this.sentence(one)}</p>
       ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is usually nearer to the exact answer than one draw. This is why each draw has its price.</p>` : before}
-      <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Draws"><table><thead><tr><th scope="col">From</th><th scope="col">to</th><th scope="col" class="right">draws</th></tr></thead>
-        <tbody>${bins(one.draws, 20).map(({ from, to, count }) => html`<tr><td>${said(from, 5)}</td><td>${said(to, 5)}</td><td class="right">${count}</td></tr>`)}</tbody></table></div></details>`;
+      <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Draws"><table><thead><tr>${isWhole(one.draws) ? html`<th scope="col">Value</th>` : html`<th scope="col">From</th><th scope="col">to</th>`}<th scope="col" class="right">draws</th></tr></thead>
+        <tbody>${lines(one.draws).map(({ from, to, count }) => html`<tr>${from === to ? html`<td>${said(from, 12)}</td>` : html`<td>${said(from, digits)}</td><td>${said(to, digits)}</td>`}<td class="right">${count}</td></tr>`)}</tbody></table></div></details>`;
   }
 
   private error(one: Output): number | null {
@@ -91,8 +111,7 @@ class Draws extends Asked<Found> {
     const air = (high - low || 1) * 0.05;
     const x = { from: low - air, to: high + air, label: "" };
     const at = place(x, 16, wide() - 16);
-    const whole = one.draws.every(Number.isInteger) && high - low <= 60;
-    const columns = whole ? stacks(one.draws) : bins(one.draws, narrow() ? 30 : 45);
+    const columns = isWhole(marks) ? stacks(one.draws) : bins(one.draws, narrow() ? 30 : 45);
     const tallest = Math.max(...columns.map(({ count }) => count));
     const step = Math.min(9, 130 / tallest);
     const floor = 24 + tallest * step + 6;

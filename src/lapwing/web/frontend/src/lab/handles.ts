@@ -90,7 +90,7 @@ export class Handles extends LitElement {
             this.output = Number((event.target as HTMLSelectElement).value);
             this.wanted = null;
           }}>
-            ${bands.map(({ output }, place) => html`<option value=${place} ?selected=${place === this.output}>${output}</option>`)}
+            ${bands.map(({ output, measured_in, why }, place) => html`<option value=${place} ?selected=${place === this.output}>${output}${measured_in ? `, in ${measured_in}` : ""}${why ? " (rough)" : ""}</option>`)}
           </select>`
         : nothing;
     if (!ends)

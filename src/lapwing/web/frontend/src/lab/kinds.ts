@@ -53,4 +53,5 @@ export interface QuestionHandles {
   budget: Budget;
   unit: string;
   people: number;
+  based_on: string[];
 }

@@ -58,14 +58,14 @@ function draw(result: Result, series: Series, exact: Series | null): SVGTemplate
   }
 }
 
-/** The signs of a legend, as they are drawn; a treemap has words. */
+/** The signs of a legend, as they are drawn. */
 interface Signs {
   private: string;
   interval: string;
   exact: string;
 }
 const SIGNS: Record<Drawing, Signs> = {
-  treemap: { private: "■", interval: "±", exact: "" },
+  treemap: { private: "■", interval: "±", exact: "◆" },
   plane: { private: "●", interval: "├─┤", exact: "●" },
   curve: { private: "━", interval: "▒", exact: "━" },
   columns: { private: "■", interval: "I", exact: "━" },

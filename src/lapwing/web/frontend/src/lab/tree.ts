@@ -95,10 +95,10 @@ function words(node: Node, box: Box, leaf: boolean): SVGTemplateResult | typeof 
   const name = node.name.length > room ? `${node.name.slice(0, room - 1)}…` : node.name;
   const error = errorOf(node.value);
   const off = error === null ? "" : `± ${said(error)}`;
-  const lines = leaf ? [number, off, node.exact === null ? "" : `exact ${said(node.exact, 9)}`].filter(Boolean) : [];
+  const lines = leaf ? [number, off, node.exact === null ? "" : `◆ ${said(node.exact, 9)}`].filter(Boolean) : [];
   const shown = lines.filter((line, place) => box.height >= 16 + 15 * (place + 1) && line.length <= letters);
   return svg`<text class="name" x=${box.x + 5} y=${box.y + 14}>${leaf ? name : `${name} ${number}`}</text>
-    ${shown.map((line, place) => svg`<text class=${line === off ? "noise" : line.startsWith("exact") ? "exact" : "number"} x=${box.x + 5} y=${box.y + 14 + 15 * (place + 1)}>${line}</text>`)}`;
+    ${shown.map((line, place) => svg`<text class=${line === off ? "noise" : line.startsWith("◆") ? "exact" : "number"} x=${box.x + 5} y=${box.y + 14 + 15 * (place + 1)}>${line}</text>`)}`;
 }
 
 const inside = (box: Box, margin: number, head: number): Box => ({
