@@ -7,7 +7,6 @@ python -m bench.streams --no-peers    ours and the floors only
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 from bench.streams import counters, durable
@@ -29,5 +28,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.exit(main())

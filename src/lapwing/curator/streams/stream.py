@@ -27,7 +27,7 @@ from lapwing.curator.streams.quote import notes_of
 from lapwing.curator.streams.reading import Reader, StepRows
 from lapwing.curator.streams.rows import LARGEST_WHOLE, Find, source_of
 from lapwing.curator.streams.schedule import moment_of, now
-from lapwing.curator.streams.sorting import Brought, Sorter, use_up, waiting_rows
+from lapwing.curator.streams.sorting import Brought, Sorter, Waiting, use_up, waiting_rows
 from lapwing.curator.streams.state import Estimates, StateFile
 from lapwing.errors import InvalidCall, InvalidParameter, StreamDamaged
 from lapwing.noise import SYSTEM, Entropy
@@ -156,17 +156,19 @@ class Stream:
             InvalidCall: If all steps are closed, or the stream was ended.
         """
         moment = moment_of("clock", self.clock())
-        closed, target = self._target(step)
+        with self.file.transaction(write=False) as database:
+            closed, target = self._target(database, step)
+            waiting, after = self._kept(database, target)
         if rows is not None and target > closed:
             self._must_come_once()
         while target > closed:
             source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
-            with self.file.transaction(write=False) as database:
-                waiting = waiting_rows(database, self.definition.schedule, target)
-                after = saving.known(state.facts(database).get("position"))
             sorter = self._sorter(entropy)
             brought = sorter.brought(source, waiting, closed + 1, target, after=after, now=moment)
-            closed = self._close(brought, closed, target, sorter, entropy)  # read again if one was closed meanwhile
+            closed = self._close(brought, closed, target, sorter, entropy)
+            if closed < target:  # somebody else closed a step meanwhile: read again
+                with self.file.transaction(write=False) as database:
+                    waiting, after = self._kept(database, target)
         return self.at(target)
 
     def catch_up(self, rows: Any = None, **options: Any) -> Answer | None:
@@ -232,11 +234,15 @@ class Stream:
                 database.execute("DELETE FROM fact WHERE name = 'position'")
         self.file.write_anchor()
 
-    def _target(self, step: Any) -> tuple[int, int]:
+    def _kept(self, database: Database, target: int) -> tuple[Waiting, Any]:
+        """The rows that wait for steps up to this one, and how far the source was read."""
+        waiting = waiting_rows(database, self.definition.schedule, target)
+        return waiting, saving.known(state.facts(database).get("position"))
+
+    def _target(self, database: Database, step: Any) -> tuple[int, int]:
         """How many steps are closed, and which one to close; refused before rows are looked at."""
         schedule = self.definition.schedule
-        with self.file.transaction(write=False) as database:
-            closed, ended = state.closed_steps(database), "ended" in state.facts(database)
+        closed, ended = state.closed_steps(database), "ended" in state.facts(database)
         if step is None and closed == self.steps:
             why = f"all {schedule.words(self.steps)} of this stream are closed"
             raise InvalidCall("observe", why, "Open another stream for what comes next; it costs again.")
