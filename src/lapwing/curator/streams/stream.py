@@ -161,15 +161,16 @@ class Stream:
             waiting, after = self._kept(database, target)
         if rows is not None and target > closed:
             self._must_come_once()
+        shown = None
         while target > closed:
             source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
             sorter = self._sorter(entropy)
             brought = sorter.brought(source, waiting, closed + 1, target, after=after, now=moment)
-            closed = self._close(brought, closed, target, sorter, entropy)
+            closed, shown = self._close(brought, closed, target, sorter, entropy)
             if closed < target:  # somebody else closed a step meanwhile: read again
                 with self.file.transaction(write=False) as database:
                     waiting, after = self._kept(database, target)
-        return self.at(target)
+        return self.at(target) if shown is None else self._told(shown, target)
 
     def catch_up(self, rows: Any = None, **options: Any) -> Answer | None:
         """Close every step that is over by the clock, as `observe` does.
@@ -274,10 +275,13 @@ class Stream:
         bare = replace(reader, query=self.definition.bare)
         return Sorter(reader, bare, self.definition.schedule, self.find, entropy.bits(256).to_bytes(32, "big"))
 
-    def _close(self, brought: Brought, before: int, target: int, sorter: Sorter, entropy: Entropy) -> int:
-        """Close the steps up to this one, in one transaction, if none was closed since `before`; how many are closed.
+    def _close(
+        self, brought: Brought, before: int, target: int, sorter: Sorter, entropy: Entropy
+    ) -> tuple[int, state.Shown | None]:
+        """Close the steps up to this one, in one transaction, if none was closed since `before`.
 
-        Whatever was read for steps that somebody else closed meanwhile is thrown away: a row counts in one step.
+        Returns how many are closed, and what was stored to be shown of the last one, if it was closed here. Whatever
+        was read for steps that somebody else closed meanwhile is thrown away: a row counts in one step.
         """
         definition, items = self.definition, self.items
         with self.file.transaction() as database:
@@ -285,7 +289,7 @@ class Stream:
             if "ended" in state.facts(database):
                 raise _ended("observe")
             if closed != before:
-                return closed
+                return closed, None
             kept = state.counters(database)
             states: list[Any] = [item.counter.state_from_bytes(kept[place]) for place, item in enumerate(items)]
             if any(known.step != closed for known in states):
@@ -301,14 +305,15 @@ class Stream:
                     for item, before, values in zip(items, states, sums, strict=True)
                 ]
                 estimates = [list(map(float, item.counter.estimate(s))) for item, s in zip(items, states, strict=True)]
-                state.close_step(database, step, estimates, self._errors(states))
+                shown = (estimates, self._errors(states))
+                state.close_step(database, step, *shown)
             state.keep_counters(database, {place: after.to_bytes() for place, after in enumerate(states)})
             use_up(database, definition.schedule, target, brought.waited)
             sorter.keep(database, brought.later)
             if brought.position is not None:
                 state.remember(database, "position", saving.value(brought.position))
         self.file.write_anchor()
-        return target
+        return target, shown
 
     def _errors(self, states: Sequence[Any]) -> list[float] | None:
         """How far answers may be off where that depends on what was released before; public."""
@@ -344,8 +349,11 @@ class Stream:
         """
         with self.file.transaction(write=False) as database:
             place = self._closed(database, step)
-            columns = self._columns(state.shown_at(database, place), place)
-        schedule = self.definition.schedule
+            shown = state.shown_at(database, place)
+        return self._told(shown, place)
+
+    def _told(self, shown: state.Shown, place: int) -> Answer:
+        columns, schedule = self._columns(shown, place), self.definition.schedule
         of_all = f"of {schedule.words(self.steps)}"
         says = f"totals after {place:,} {of_all}" if self.adds_up else f"only {schedule.every} {place:,} {of_all}"
         return self._teller.answer(columns, place, says=says)
