@@ -262,8 +262,8 @@ def test_words_about_lines_are_no_words_about_rows() -> None:
     each = replace(by_region(), columns=(*keys, Column("n", "count", (3, 2), ((1, 5), (0, 4)))))
     levels = replace(each, provenance={"rollup": {"keys": ["sex"]}})
     text = levels.explain().text
-    assert "level: the level of this line.\nsex: the group of this line.\n" in text
-    assert "this line is about all of its values together" in text
+    assert "level: how fine the group of this line is.\nsex: the group of this line.\n" in text
+    assert "this line adds up all groups of that column" in text
     assert "after bounds and limits per patient were applied" in text
     alone = replace(levels, notes=(f"{words.EACH_ROW_COUNTS}: …",)).explain().text
     assert "after bounds were applied. It covers the noise. It does not cover the error from these bounds, nor" in alone

@@ -192,8 +192,9 @@ def histogram(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date],
 def cdf(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date]) -> Cdf:
     """How a column is distributed over the bins between these edges; asked alone.
 
-    The answer says how many rows, and which share of them, lie below each edge; it never falls, and its band holds at
-    all edges at once. Quantiles and ranges are read from it for free: `answer.quantile(0.5)`, `answer.between(18, 65)`.
+    The answer says how many rows lie between the first edge and each edge, and which share of those up to the last;
+    it never falls, and its band holds at all edges at once. Quantiles and ranges are read from it for free:
+    `answer.quantile(0.5)`, `answer.between(18, 65)`.
 
     Args:
         column: The name of a column of numbers or dates.

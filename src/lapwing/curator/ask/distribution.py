@@ -261,7 +261,8 @@ def look_at_distribution(
         ends: list[Any] = list(zip(lows.tolist(), highs.tolist(), strict=True))
         if output == SHARE:
             ends[-1] = None  # all rows are below the last edge, or on it
-        note = f"{'the number of rows' if output == BELOW else 'the share of all rows'} below each edge"
+        counted = "the number of rows from the first edge up to each edge"
+        note = counted if output == BELOW else f"{counted}, as a share of those between the first edge and the last"
         columns.append(Column(output, kind, tuple(values.tolist()), tuple(ends), type="number", note=note))
     return tuple(columns)
 

@@ -36,6 +36,7 @@ def explain(answer: Answer) -> Explanation:
         guarantee.text,
         *_whole_stream(answer),
         "",
+        *_question(answer),
         *first,
         *(f"{visible(c.name)}: {meaning(c, answer.loss.unit, levels)}." for c in answer.columns),
         *_above(levels),
@@ -60,12 +61,20 @@ def explain(answer: Answer) -> Explanation:
     return Explanation("\n".join(lines), data)
 
 
+def _question(answer: Answer) -> list[str]:
+    """What was asked, for readers who have nothing but the explanation."""
+    question = answer.provenance.get("question")
+    return [f"Question: {visible(' '.join(str(question).split()))}"] if question else []
+
+
 def meaning(column: Column, unit: str, levels: Sequence[str] = ()) -> str:
     """What a column says, with what is noted about it; `levels` are the keys of an answer whose levels add up."""
     aggregate = BY_KIND.get(column.kind)
     says = aggregate.says.format(unit=unit) if aggregate is not None else "" if column.note else column.kind
     if column.is_key and not column.note:
-        says = "the level of this line" if levels and column.name not in levels else "the group of this line"
+        says = (
+            "how fine the group of this line is" if levels and column.name not in levels else "the group of this line"
+        )
     if says and note(column).startswith(says):
         says = ""
     return "; ".join(part for part in (says, note(column)) if part)
@@ -77,13 +86,14 @@ def _whole_stream(answer: Answer) -> list[str]:
         return []
     costs = f"All answers of this stream together cost {visible(str(answer.loss))}"
     some = " in any " in answer.loss.unit  # what happens in other steps is not protected together with these
-    return [f"{costs}." if some else f"{costs}: all of this holds for all steps of the stream together."]
+    return [f"{costs}." if some else f"{costs}. The odds, the belief and the test hold for all of them together."]
 
 
 def _above(levels: Sequence[str]) -> list[str]:
     """What an empty key of a row above the last level means."""
     where = " or ".join(map(visible, levels))
-    return [f"If {where} is empty (NULL), this line is about all of its values together."] if levels else []
+    adds = "this line adds up all groups of that column, within the groups that it names"
+    return [f"If {where} is empty (NULL), {adds}."] if levels else []
 
 
 def _elsewhere(answer: Answer) -> list[str]:
@@ -144,8 +154,8 @@ def beside(answer: Answer) -> list[str]:
     below = [column.name for column in answer.columns if is_below_its_cut(column)]
     if below:
         remarks.append(
-            f"{together(below)}: a value may be below 0 because of the noise. Intervals are cut off at 0, but always "
-            "contain the value shown"
+            f"{together(below)}: a value may be below 0 because of the noise. Its interval ends at 0, or at the value "
+            "shown if that is below 0, because the exact number cannot be negative"
         )
     return remarks
 

@@ -116,7 +116,7 @@ const PLURALS: Record<string, string> = {
 };
 const SEEN: Record<string, string> = {
   [ALL]:
-    "First came an idea, then attacks, then the definition. Eight years later a browser used it for the first time.",
+    "First came an idea, then attacks, then the definition. The first public product followed two years later, the first browser after eight.",
   idea: "Most of the theory that you need is from between 2006 and 2010.",
   attack: "Each attack disproved a belief.",
   use: "From a map of commuters (2008) to a national census (2021) in thirteen years.",
