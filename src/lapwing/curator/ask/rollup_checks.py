@@ -62,7 +62,7 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
         return ()
     remarks = [f"the numbers of all levels add up: {' → '.join(rollup.levels)}"]
     if rollup.integers:
-        rounding = "an interval is for the exact number; it is computed before rounding"
+        rounding = "an interval is for the exact number; it is computed before numbers are rounded to whole ones"
         if any(aggregate.counts for aggregate in question.aggregates):
             rounding = f"counts are whole numbers, and not negative. A{rounding.removeprefix('a')}"
         remarks.append(rounding)

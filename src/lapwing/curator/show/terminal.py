@@ -177,9 +177,10 @@ def _cells(piece: _Piece) -> tuple[Text, list[Text]]:
 
     column, shown = piece.column, digits.shown(piece.column)[:ROWS]
     if not piece.value:
-        return _name(column), [
-            Text(f"({cell.interval})" if cell.interval else "", style=STYLES["quiet"]) for cell in shown
+        ends = [
+            Text(f"({cell.interval})" if cell.interval else digits.NOTHING, style=STYLES["quiet"]) for cell in shown
         ]
+        return Text.assemble(_name(column), " (population)"), ends
     values = [cell.value for cell in shown]
     if column.is_number:
         values = _aligned(values)

@@ -161,7 +161,7 @@ def _families(items: Sequence[StreamItem]) -> Iterator[str]:
     """Which counter is taken, beside the other."""
     for item in items:
         others = [candidate for candidate in item.candidates if candidate.family != item.family]
-        method = f"method for {visible(str(item.statistic))}: {item.family}"
+        method = f"how {visible(str(item.statistic))} are added up over time: {item.family}"
         own = next((candidate for candidate in item.candidates if candidate.family == item.family), None)
         if own is None:
             yield f"{method}, which repeats its last answer while little changes"
@@ -169,7 +169,7 @@ def _families(items: Sequence[StreamItem]) -> Iterator[str]:
             ratio = others[0].rms / own.rms
             yield f"{method} (a {others[0].family} would have {ratio:.1f} times the error)"
         else:
-            yield f"{method}. With a delta or rho, other methods are compared"
+            yield f"{method}. With a delta or rho, other ways are compared"
 
 
 def _size(definition: Definition, items: Sequence[StreamItem]) -> tuple[str, ...]:

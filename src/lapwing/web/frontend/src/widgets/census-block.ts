@@ -85,7 +85,7 @@ export class CensusBlockStory extends Story {
       <div class="scroll" tabindex="0" role="group" aria-label="Published"><table><caption>Published</caption>
         <thead><tr><th scope="col">group</th><th scope="col">people</th><th scope="col">mean</th><th scope="col">median</th></tr></thead>
         <tbody>${lines.map((line) => html`<tr><td>${group(line.where)}</td><td>${line.count}</td><td>${line.mean?.toFixed(1)}</td><td>${line.median}</td></tr>`)}</tbody></table></div>
-      <div><p class="count"><b>${all ? blocks.length : `more than ${MOST.toLocaleString("en")}`}</b> possible block${all && blocks.length === 1 ? "" : "s"}</p>
+      <div><p class="count"><b>${all ? blocks.length : `more than ${MOST.toLocaleString("en")}`}</b> possible set${all && blocks.length === 1 ? "" : "s"} of residents</p>
         <ul class="cards">${
           cards.length
             ? cards.map(
