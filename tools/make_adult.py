@@ -32,7 +32,9 @@ def lines(folder: Path) -> list[str]:
 def main() -> None:
     """The same bytes every time."""
     text = "\n".join(lines(Path(sys.argv[1]))) + "\n"
-    sys.stdout.buffer.write(lzma.compress(text.encode("ascii"), preset=9 | lzma.PRESET_EXTREME))
+    text_filter = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0}  # for letters
+    packed = lzma.compress(text.encode("ascii"), check=lzma.CHECK_CRC32, filters=[text_filter])
+    sys.stdout.buffer.write(packed)
 
 
 if __name__ == "__main__":

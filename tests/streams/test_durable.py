@@ -138,7 +138,7 @@ def test_a_stream_that_shows_before_it_commits_is_found_out(tmp_path: Path) -> N
         stream.observe(list(ROWS))
         return answer
 
-    assert faults_of_kills(tmp_path, hasty, 40)
+    assert faults_of_kills(tmp_path, hasty, 25)
 
 
 @forks

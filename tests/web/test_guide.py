@@ -519,7 +519,7 @@ def test_the_count_of_one_day_is_told_beside_the_total_and_judged_by_itself(clie
         assert told in page, told
     report = client.get(f"/guide/report?{DAILY.address}").text
     assert "The total: not enough. The count of one day: not enough." in report
-    assert "of the first 5 days of each person, one a day" in report
+    assert "one a day, on the first 5 days of each person" in report
 
 
 def test_a_yes_to_totals_is_no_yes_to_single_days(client: TestClient) -> None:
