@@ -112,7 +112,7 @@ def test_areas_have_letters_that_can_be_read_and_say_what_is_left_out(tmp_path: 
     letters = [text for axes in figure.axes for text in axes.texts]
     assert min(text.get_fontsize() for text in letters) >= 7
     assert "a" in texts(figure)
-    assert re.search(r"not drawn: \d+ groups of\s0", figure.get_supxlabel())
+    assert re.search(r"not drawn: \d+\sgroups\sof\s0", figure.get_supxlabel())
     assert any(text.startswith("± ") for text in texts(figure))
 
 
