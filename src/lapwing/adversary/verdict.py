@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Literal
 
 from lapwing.errors import InvalidParameter
@@ -11,7 +12,7 @@ from lapwing.privacy.notation import written_down, written_up
 _LONGEST = 400
 
 
-class Refutation:
+class Refutation(ABC):
     """A finding that can refute a claim, and never proves one."""
 
     __slots__ = ()
@@ -24,9 +25,9 @@ class Refutation:
         return f"<{type(self).__name__}: {self.verdict}, ε is at least {_shown(self)}: print it>"
 
     @property
+    @abstractmethod
     def ceiling(self) -> float:
         """The most that an audit of this size could have shown."""
-        raise NotImplementedError
 
     @property
     def caught(self) -> bool:
