@@ -163,7 +163,7 @@ def _drawn(keys: Sequence[Column], values: Sequence[_Piece], bar: Column | None,
         least = None if wrap == "everything" else max([header.cell_len, *(cell.cell_len for cell in cells)])
         drawn.add_column(header, no_wrap=least is not None, overflow="fold", min_width=least)
         content.append(cells)
-        if piece.column is bar:
+        if piece.value and piece.column is bar:
             drawn.add_column("", no_wrap=True)
             content.append(_bars(bar))
     for row in zip(*content, strict=True):
