@@ -33,7 +33,7 @@ def _library() -> CDLL:
 
 def _not_in_group() -> InvalidParameter:
     return InvalidParameter(
-        "element", "<bytes>", "is no element of the group, or none that may be multiplied", "Drop it."
+        "element", "<bytes>", "is not an element of the group, or not one that may be multiplied", "Drop it."
     )
 
 

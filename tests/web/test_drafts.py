@@ -72,7 +72,7 @@ def test_what_is_wrong_is_told_with_what_to_write_and_is_not_published(
         ("words: {quill: {short: ' '}}", "needs an explanation"),
         ("words: {∑: {short: A sum.}}", "this sign under also"),
         ("words: {a: {short: x}, b: {also: [A], short: y}}", "explained twice"),
-        ("words: {'a: b': {short: x}}", "is no word"),
+        ("words: {'a: b': {short: x}}", "is not a word"),
         ("words: [quill]", "Words have no names"),
     ],
 )

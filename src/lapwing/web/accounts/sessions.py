@@ -151,7 +151,7 @@ def refuse_unguarded(routers: Iterable[APIRouter]) -> None:
     """Stop at the start if a route could be used to change something from elsewhere."""
     for route in (route for router in routers for route in router.routes):
         if not isinstance(route, APIRoute):
-            raise TypeError(f"{route} is no plain route, so nobody can say what guards it")
+            raise TypeError(f"{route} is not a plain route, so nobody can say what guards it")
         if not (route.methods or set()) <= SAFE and guard not in {
             dependency.dependency for dependency in route.dependencies
         }:

@@ -266,7 +266,8 @@ def _about_front(nugget: Nugget, slug: str, school: School) -> Iterator[Complain
         for other in getattr(nugget, name):
             if other == slug or other not in school.pages:
                 there = ", ".join(other for other in school.pages if other != slug)
-                yield Complaint(f"{name.capitalize()} has {other[:80]!r}, which is no other nugget. There are {there}.")
+                given = f"{name.capitalize()} has {other[:80]!r}"
+                yield Complaint(f"{given}, which is not another nugget. There are {there}.")
     if nugget.after and nugget.after != BEGINNING and nugget.after not in school.pages:
         yield Complaint(f"It stands after {nugget.after[:80]!r}, which is not a nugget. Choose another place.")
     if school.leads_back(slug, nugget.after):

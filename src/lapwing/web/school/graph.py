@@ -120,7 +120,7 @@ def read_graph(text: str, *, where: str = "graph") -> Graph:
     names = [name, *(slider.name for slider in sliders)]
     written = [entry["formula"]] if "formula" in entry else entry["curves"]
     if not isinstance(written, list) or not 1 <= len(written) <= MOST_CURVES:
-        raise InvalidNugget(where, "curves is no list", f"Write 1 to {MOST_CURVES} curves, each with a formula.")
+        raise InvalidNugget(where, "curves is not a list", f"Write 1 to {MOST_CURVES} curves, each with a formula.")
     curves = tuple(_curve(curve, place, names, where) for place, curve in enumerate(written))
     sentence = _words(entry.get("sentence", ""), where, "sentence", 400)
     for part in _PART.findall(sentence):
@@ -242,7 +242,7 @@ def _entry(text: str, where: str, what: str, hint: str, known: set[str]) -> dict
 
 def _words(given: Any, where: str, what: str, most: int = MOST_WORDS) -> str:
     if isinstance(given, (dict, list)) or given is None or len(str(given)) > most:
-        raise InvalidNugget(where, f"{what} is no short text", f"Write up to {most} characters.")
+        raise InvalidNugget(where, f"{what} is not a short text", f"Write up to {most} characters.")
     return str(given).strip()
 
 
@@ -253,7 +253,7 @@ def _number(given: Any, where: str, what: str) -> float:
         except ValueError:
             given = None
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not abs(given) <= 1e15:
-        raise InvalidNugget(where, f"{what} is no number", f"Write {what}: 1.5, or another number.")
+        raise InvalidNugget(where, f"{what} is not a number", f"Write {what}: 1.5, or another number.")
     return float(given)
 
 
@@ -278,7 +278,7 @@ def _usable(name: str, taken: set[str]) -> bool:
 def _sliders(given: Any, where: str, taken: set[str]) -> tuple[Slider, ...]:
     if not isinstance(given, dict) or len(given) > MOST_SLIDERS:
         hint = f"Write up to {MOST_SLIDERS}, as {{name: [from, to, start]}}."
-        raise InvalidNugget(where, "sliders or parameters are no names with ranges", hint)
+        raise InvalidNugget(where, "sliders or parameters are not names with ranges", hint)
     sliders = []
     for name, about in given.items():
         if not isinstance(name, str) or not _usable(name, taken):

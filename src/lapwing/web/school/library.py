@@ -129,7 +129,7 @@ def _refuse_loose_ends(nuggets: Iterable[Nugget]) -> None:
     for nugget in known.values():
         for other in (*nugget.needs, *nugget.helps):
             if other not in known:
-                raise InvalidNugget(nugget.slug, f"{other!r} is no nugget", f"There are {', '.join(known)}.")
+                raise InvalidNugget(nugget.slug, f"{other!r} is not a nugget", f"There are {', '.join(known)}.")
     try:
         TopologicalSorter({slug: nugget.needs for slug, nugget in known.items()}).prepare()
     except CycleError as error:

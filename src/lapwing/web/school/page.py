@@ -101,7 +101,7 @@ def page_of(
     def widget(rest: str, text: str) -> str:
         name, _, options = rest.partition(" ")
         if not _WIDGET.fullmatch(name):
-            raise InvalidNugget(nugget.slug, f"{name!r} is no name of a widget", "Write ```widget epsilon.")
+            raise InvalidNugget(nugget.slug, f"{name!r} is not the name of a widget", "Write ```widget epsilon.")
         told_what = _OPTION.findall(options)
         if refused := [key for key, _ in told_what if _NO_OPTION.fullmatch(key)]:
             raise InvalidNugget(nugget.slug, f"a widget cannot be told {refused[0]!r}", "Leave it out.")

@@ -115,7 +115,8 @@ def _refuse_strangers(name: str, shapes: list[Element]) -> None:
     every = [part for shape in shapes for part in shape.iter()]
     ids = [part.get("id") for part in every if "id" in part.attrib]
     if len(set(ids)) < len(ids) or not all(_NAME.fullmatch(word or "") for word in ids):
-        raise InvalidPicture(name, "an id stands twice, or is no name", "Write small letters and hyphens, each once.")
+        hint = "Write small letters and hyphens, each once."
+        raise InvalidPicture(name, "an id is used twice, or is not a name", hint)
     for part in every:
         tag = part.tag.removeprefix(_SPACE)
         if tag not in _ELEMENTS:
@@ -129,7 +130,7 @@ def _refuse_strangers(name: str, shapes: list[Element]) -> None:
         for word in part.get("class", "").split():
             if not _CLASS.fullmatch(word):
                 hint = f"Write fill-, tint- or line- and one of {', '.join(INKS)}; or dashed, strong, thin, moves-…."
-                raise InvalidPicture(name, f"{word!r} is no class of a picture", hint)
+                raise InvalidPicture(name, f"{word!r} is not a class of a picture", hint)
         if "href" in part.attrib and (tag != "use" or part.get("href", "")[1:] not in ids):
             raise InvalidPicture(
                 name, f"<{tag}> leads to {part.get('href')!r}", "Only <use> may, to an id of this file."

@@ -21,7 +21,7 @@ def addresses(kind: str) -> dict[str, str]:
     entries = yaml.safe_load(text)[kind]
     wrong = [address for address in entries.values() if not _ADDRESS.fullmatch(address)]
     if wrong:
-        raise ValueError(f"sources.yaml: {wrong[0]!r} is no address. Write https://….")
+        raise ValueError(f"sources.yaml: {wrong[0]!r} is not an address. Write https://….")
     return {named(name): address for name, address in entries.items()}
 
 

@@ -95,10 +95,10 @@ def _term(name: object, entry: object) -> Term:
     if not isinstance(short, str) or not short.strip() or len(short) > LONGEST:
         raise ValueError(f"{str(name)[:LONGEST_NAME]!r} needs an explanation of 1 to {LONGEST} characters")
     if not isinstance(also, list) or len(also) > MOST_NAMES:
-        raise ValueError(f"also of {str(name)[:LONGEST_NAME]!r} is no list of at most {MOST_NAMES} words")
+        raise ValueError(f"also of {str(name)[:LONGEST_NAME]!r} is not a list of at most {MOST_NAMES} words")
     for word in (name, *also):
         if not isinstance(word, str) or not 0 < len(word.strip()) <= LONGEST_NAME or _NO_NAME.search(word):
-            raise ValueError(f"{str(word)[:LONGEST_NAME]!r} is no word")
+            raise ValueError(f"{str(word)[:LONGEST_NAME]!r} is not a word")
     term = Term(str(name), short, tuple(also))
     if not term.anchor:
         raise ValueError(f"{name!r} has no letter from a to z; give it a name, and this sign under also")

@@ -50,7 +50,7 @@ ALWAYS_HTTPS = (b"strict-transport-security", b"max-age=31536000")
 def reach(request: Request, *origins: str) -> None:
     """Let the page that answers this request, and no other, speak to these servers, too."""
     if strange := [origin for origin in origins if not _ORIGIN.fullmatch(origin)]:
-        raise ValueError(f"{strange} are no origins")
+        raise ValueError(f"{strange} are not origins")
     setattr(request.state, _REACHES, origins)
 
 

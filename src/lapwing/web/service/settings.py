@@ -100,7 +100,7 @@ class Settings:
 def _whole(known: Mapping[str, str], name: str, otherwise: int) -> int:
     text = known.get(name) or str(otherwise)
     if not text.isdecimal() or not 0 < int(text) < 1 << 50:
-        raise InvalidParameter(name, text, "is no whole number above 0", f"Write {name}={otherwise}, for example.")
+        raise InvalidParameter(name, text, "is not a whole number above 0", f"Write {name}={otherwise}, for example.")
     return int(text)
 
 
