@@ -103,7 +103,7 @@ def test_a_quote_reads_no_record_and_spends_nothing() -> None:
         "output": "mean_age",
         "error": None,
         "measured_in": "value",
-        "note": "If it is public that every mean is over at least 1000 rows, write count=1000.",
+        "note": "If it is public that every group has at least N rows, write count=N (or --count N).",
     }
     assert "3 (add_remove" in run("ledger", "show", "ledger.db").replace("ε = ", "")
 

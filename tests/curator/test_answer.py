@@ -260,19 +260,35 @@ def test_bars_are_explained_where_they_are_shown(monkeypatch: pytest.MonkeyPatch
 def test_words_about_lines_are_no_words_about_rows() -> None:
     keys = (Column("level", "key", ("total", "sex")), Column("sex", "key", (None, "f")))
     each = replace(by_region(), columns=(*keys, Column("n", "count", (3, 2), ((1, 5), (0, 4)))))
-    levels = replace(each, provenance={"rollup": {"keys": ["sex"]}})
+    levels = replace(each, provenance={"rollup": {"keys": ["sex"]}, "counted": "at most 3 rows of one patient"})
     text = levels.explain().text
     assert "level: how fine the group of this line is.\nsex: the group of this line.\n" in text
-    assert "this line adds up all groups of that column" in text
-    assert "after bounds and limits per patient were applied" in text
-    alone = replace(levels, notes=(f"{words.EACH_ROW_COUNTS}: …",)).explain().text
-    assert "after bounds were applied. It covers the noise. It does not cover the error from these bounds, nor" in alone
+    assert "the line is about all groups of that column together" in text
+    assert "on these rows, after the limits per patient were applied" in text
+    assert "It does not cover the error from these limits per patient, nor how well" in text
+    clipped = replace(levels, columns=(*keys, replace(each.columns[-1], clipped=True)))
+    assert "after the bounds and limits per patient were applied" in clipped.explain().text
+    alone = replace(clipped, provenance={"rollup": {"keys": ["sex"]}}).explain().text
+    assert "after the bounds were applied" in alone
+    assert "It does not cover the error from these bounds, nor" in alone
+    none = replace(levels, provenance={"rollup": {"keys": ["sex"]}}).explain().text
+    assert "It does not cover how well these rows represent" in none
 
 
 def test_a_note_that_says_what_is_counted_says_it_once() -> None:
     column = Column("count", "count", (3,), note="the number of rows in each bin")
     assert words.meaning(column, "person") == "the number of rows in each bin"
     assert words.meaning(replace(column, note="roughly"), "person") == "the number of rows; roughly"
+
+
+def test_equal_noise_is_shown_alike_and_covers_every_value_as_shown() -> None:
+    values = (100.04, 250.46)
+    column = Column("m", "sum", values, noise=tuple((value - 16.8, value + 16.8) for value in values))
+    cells = digits.shown(column)
+    assert [cell.value for cell in cells] == ["100", "250"]
+    assert {cell.noise for cell in cells} == {"± 18"}  # around 250 itself; around 100 alone, 17 would do
+    apart = digits.shown(replace(column, noise=((83.24, 116.84), (249.0, 252.0))))
+    assert apart[0].noise == "± 17"
 
 
 def test_strange_keys_are_shown_and_not_obeyed() -> None:

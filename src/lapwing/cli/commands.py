@@ -13,6 +13,10 @@ from typer.core import TyperGroup
 from lapwing._version import __version__
 from lapwing.cli import attack, collect, experiment, ledger, pair, query, school, serve, stream, theme
 
+_RELATION = (
+    "Tables that are compared: add_remove (with and without one person) or replace (one person's record replaced)."
+)
+
 
 class Overview(TyperGroup):
     """All commands, each in a line. Drawn without rich's panels, whose parsers take longer to load than all of ours."""
@@ -59,9 +63,9 @@ def demo(
 @app.command()
 def explain(
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="The epsilon to explain.")],
-    delta: Annotated[float, typer.Option(help="The delta that goes with it.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="Delta: the probability with which the guarantee may fail.")] = 0.0,
     prior: Annotated[float, typer.Option(help="How sure the attacker was before, as a probability.")] = 0.5,
-    relation: Annotated[str, typer.Option(help="Neighbouring tables: add_remove or replace.")] = "add_remove",
+    relation: Annotated[str, typer.Option(help=_RELATION)] = "add_remove",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Explain in plain words what an epsilon means for one person."""
@@ -90,8 +94,8 @@ def audit(
         ),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="The epsilon that the function claims.")] = None,
-    delta: Annotated[float, typer.Option(help="The delta that goes with it.")] = 0.0,
-    relation: Annotated[str | None, typer.Option(help="Neighbouring tables: add_remove or replace.")] = None,
+    delta: Annotated[float, typer.Option(help="Delta: the probability with which the guarantee may fail.")] = 0.0,
+    relation: Annotated[str | None, typer.Option(help=_RELATION)] = None,
     domain: Annotated[
         str,
         typer.Option(

@@ -107,7 +107,7 @@ def _table(answers: Sequence[Answer]) -> Table:
 def _heading() -> Text:
     return Text.assemble(
         ("patients by region", "bold"), (": ", "quiet"), ("exact", "exact"), (" above, ", "quiet"),
-        ("private", "private"), (" below (", "quiet"), ("±", "noise"), (" for all six together)", "quiet"),
+        ("private", "private"), (" below (", "quiet"), ("±", "noise"), (" holds for all six at once)", "quiet"),
     )  # fmt: skip
 
 
@@ -127,10 +127,12 @@ def _chart(truth: dict[str, int], counts: dict[Any, int], error: float) -> Table
 
 def _budget(answers: Sequence[Answer], last: PureDP, total: PureDP) -> Text:
     colours = [PALETTE["budget"], "#b07d00"]
-    bar = Text("budget spent, by question\n")
+    bar = Text("budget spent, a part for each question\n")
     losses = [*(answer.loss for answer in answers), last]
     for number, loss in enumerate(losses):
-        bar.append("█" * max(round(40 * float(loss.epsilon / total.epsilon)), 1), style=colours[number % 2])
+        bar.append(
+            "█▓"[number % 2] * max(round(40 * float(loss.epsilon / total.epsilon)), 1), style=colours[number % 2]
+        )
     bar.append(f"  {_epsilon(total)} together", style="budget")
     return bar
 

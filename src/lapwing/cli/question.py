@@ -151,7 +151,7 @@ class Question:
         _option(
             "Limits set with the allowance, for example questions=1000,parts=1000,failures=1: at most 1000 questions "
             "per analyst, and each costs at least 1/1000 of the allowance. A failure is a question that fails while "
-            "rows are read. After 1 of them, the data set is closed to all until lapwing ledger reopen.",
+            "rows are read. After 1 of them, nobody can ask this data set until lapwing ledger reopen is run.",
             _BOOK,
             metavar="RULES",
         ),

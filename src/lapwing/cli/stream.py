@@ -55,7 +55,10 @@ def _open(
     grace: Annotated[float, _option("Minutes that a step stays open after its end.", metavar="MINUTES")] = 0.0,
     watermark: Annotated[
         str | None,
-        _option("Column of times or numbers that the database gives each row. A step reads on from the last one."),
+        _option(
+            "Column of times or numbers that the database gives each row. Each step reads only the rows with larger "
+            "values than before."
+        ),
     ] = None,
     active_steps: Annotated[int | None, _option("Largest number of steps in which one unit counts.")] = None,
     separation: Annotated[int | None, _option("Smallest distance between these steps.")] = None,

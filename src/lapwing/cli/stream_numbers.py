@@ -43,7 +43,10 @@ def open_numbers(
     analyst: Annotated[str | None, _option("Name of the analyst whose budget is charged.", _BOOK)] = None,
     quote: Annotated[bool, typer.Option("--quote", help="Print what the stream would cost. Nothing is spent.")] = False,
 ) -> None:
-    """Open running totals of numbers, paid once. Numbers above a privately chosen threshold count as the threshold."""
+    """Open a stream that publishes running totals of numbers, for one price.
+
+    Numbers above a privately chosen threshold count as the threshold.
+    """
     with readable_errors():
         from lapwing.curator.streams.numeric_stream import open_numeric_stream
         from lapwing.mechanisms import Tops

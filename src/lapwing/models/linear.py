@@ -51,7 +51,7 @@ from lapwing.privacy import Loss
 from lapwing.privacy.quotes import Line
 
 METHODS = ("sufficient_statistics", "functional", "output")
-_ROWS_WORTH = "as much as {} rows could change it"
+_ROWS_WORTH = "by as much as adding or removing {} rows could change this number"
 _ROWS = (60.0, 36.0)
 """For fewer rows than so many standard deviations of the noise along the path, only the mean of the target is learnt;
 for Laplace noise, and for Gaussian noise, whose rows are of a size in l2."""
@@ -112,7 +112,7 @@ class Statistics:
         """The first look is left out without a constant, for then there is no centre."""
         look, products = self.look, self.products
         first = Line("a first estimate of the centre", look.privacy_loss(), look.accuracy() / STEP, _ROWS_WORTH)
-        what = "sums of products (with few rows: only one slope, or only the mean)"
+        what = "sums of products (if there are few rows, only one slope or only the mean is learnt)"
         sums = Line(what, products.privacy_loss(), products.accuracy() / LIMIT, _ROWS_WORTH)
         return (first, sums) if self.constant else (sums,)
 

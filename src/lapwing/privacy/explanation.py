@@ -219,14 +219,14 @@ def _factor(factor: float | None) -> str:
 def _belief(epsilon: Fraction, about: str, data: Mapping[str, Any]) -> str:
     """How sure an attacker can become, and how sure one stays at least.
 
-    Both limits are in whole percent, rounded outwards; for a prior below 1 % they have three digits. The prior is
+    Both limits are in whole percent, rounded outwards; for a prior below 10 % they have three digits. The prior is
     rounded down. The upper limit is that of the prior itself, which is no less, and the lower one is that of the
     rounded prior, which is no more.
     """
     before = _percent(data["prior"], written_down)
     least, _ = posterior(epsilon, Fraction(before.removesuffix(" %")) / 100)
     who = f"an attacker who was {before} sure {about} can become"
-    if data["out_of_100_before"]:
+    if data["out_of_100_before"] >= 10:
         low = f"{math.floor(100 * least)} %"
         most = at_most(data["out_of_100_after"])
     else:

@@ -301,6 +301,18 @@ class Estimator(Aggregate):
     ) -> Estimate:
         """Its value from the noisy statistics, their half-widths and the confidence: post-processing."""
 
+    def remarks(self, bound: Bound, estimated: Sequence[Estimate]) -> str:
+        """What a reader must know about these values.
+
+        Args:
+            bound: The aggregate with its statistics.
+            estimated: Its values with their intervals, one for each group.
+
+        Returns:
+            A remark for the answer; empty if there is none.
+        """
+        return bound.note
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class WithBounds(Aggregate):

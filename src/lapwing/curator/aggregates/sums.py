@@ -80,11 +80,18 @@ class Mean(WithBounds, Estimator):
     ) -> Estimate:
         return estimates.averaged(numbers[0], numbers[1], widths, bound.grids[0], confidence)
 
+    def remarks(self, bound: Bound, estimated: Sequence[Estimate]) -> str:
+        """Also that some intervals say nothing, if they are those of the bounds."""
+        [grid] = bound.grids
+        unknown = any(estimate.noise == (grid.low, grid.high) for estimate in estimated)
+        known = "; an interval that reaches from bound to bound means: too few rows to know this mean"
+        return bound.note + (known if unknown else "")
+
     def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
         """|S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)."""
         if count is None:
             why = "its error depends on the number of rows"
-            hint = "If it is public that every mean is over at least 1000 rows, write count=1000."
+            hint = "If it is public that every group has at least N rows, write count=N (or --count N)."
             raise UnsupportedQuery(str(self), why, hint)
         fewest = checks.whole(count=count) - widths[0]
         [grid] = bound.grids

@@ -172,7 +172,7 @@ class DistributionQuery(Query):
         cumulative = Cumulative(item.ladder, sure)
         bin_ = float(max(widths.max() for widths in item.ladder.half_widths(sure)[-1:]))
         below = cumulative.reach(item.bins) * math.sqrt(float(cumulative.below.max())) + 0.5
-        known = "If it is public that there are at least 1000 rows, write count=1000."
+        known = "If it is public that there are at least N rows, write count=N."
         share = Expectation(SHARE, None, "", known)
         if count is not None:
             share = Expectation(SHARE, min(1.0, 2 * below / max(1.0, checks.whole(count=count) - below)), "")

@@ -336,6 +336,6 @@ def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) ->
     return (
         f"a value with {below} of the values below it, within {ranks:g} ranks of the exact quantile, with "
         f"{100 * confidence:.6g} % confidence. A rank is a place among the sorted values. How far {ranks:g} ranks are "
-        f"in values depends on the data. Ask for the quantiles {low:g} and {high:g} as well to see how close the "
-        "values lie"
+        "in values depends on the data. To see how close the values lie, ask also for other quantiles, for example "
+        f"{low:g} and {high:g}; each costs budget"
     )

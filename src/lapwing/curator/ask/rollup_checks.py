@@ -60,12 +60,18 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
     rollup = question.rollup
     if rollup is None:
         return ()
-    remarks = [f"the numbers of all levels add up: {' → '.join(rollup.levels)}"]
+    averaged = [aggregate for aggregate in question.aggregates if not aggregate.adds_up]
+    adding = "counts and sums" if averaged else "the numbers"
+    remarks = [f"{adding} of all levels add up: {' → '.join(rollup.levels)}"]
+    if averaged:
+        remarks.append(
+            "means and spreads are computed for each group by itself, so they need not fit those of its parts"
+        )
     if rollup.integers:
-        rounding = "an interval is for the exact number; it is computed before numbers are rounded to whole ones"
-        if any(aggregate.counts for aggregate in question.aggregates):
-            rounding = f"counts are whole numbers, and not negative. A{rounding.removeprefix('a')}"
-        remarks.append(rounding)
+        remarks.append(
+            "an interval is for the exact number. It is computed before numbers are made whole, not negative and to "
+            "add up, so a number need not be in its middle"
+        )
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")
     trust = trust_of(question)

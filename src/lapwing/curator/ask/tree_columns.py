@@ -217,7 +217,7 @@ def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Sequence[Confi
         tuple(estimate.value for estimate in estimates),
         tuple(estimate.noise for estimate in estimates),
         populations if any(populations) else None,
-        bound.note,
+        aggregate.remarks(bound, estimates),
         clipped=bool(bound.grids),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,22 @@ def shown(column: Column) -> list[ShownValue]:
     whole = column.type == "integer"
     even = all(_is_even(value, span) for value, span in zip(column.values, noise, strict=True))
     rows = zip(column.values, noise, interval, strict=True)
-    return [_shown(value, span, wide, whole, even) for value, span, wide in rows]
+    values = [_shown(value, span, wide, whole, even) for value, span, wide in rows]
+    return _alike(values, noise) if even else values
+
+
+def _alike(values: list[ShownValue], noise: Spans) -> list[ShownValue]:
+    """Values with equal noise show it alike, the widest of them: each was rounded around its own value."""
+    widest: dict[str, tuple[Decimal, str]] = {}
+    halves = ["" if span is None else f"{span[1] - span[0]:.9g}" for span in noise]
+    for value, half in zip(values, halves, strict=True):
+        if value.noise.startswith("± "):
+            size = Decimal(value.noise.removeprefix("± ").replace(",", "").replace("−", "-"))
+            widest[half] = max(widest.get(half, (Decimal(0), "")), (size, value.noise))
+    return [
+        replace(value, noise=widest[half][1]) if value.noise.startswith("± ") else value
+        for value, half in zip(values, halves, strict=True)
+    ]
 
 
 def half_widths(column: Column) -> list[str]:

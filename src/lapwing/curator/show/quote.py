@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _SPENT = ("what is released", "for", "costs")
 _ERRORS = ("output", "off by at most")
 _PART = partial(written_up, digits=4)
-"""Rounded up, like every loss: the parts shown may add up to a little more than their total."""
+"""Rounded up, like every loss."""
+_FINE = partial(written_up, digits=12)
+_PART_NOTE = "the parts of the cost are rounded up to four digits, so they may add up to a little more than the total"
 
 
 def text(quote_: Quote) -> str:
@@ -126,7 +128,8 @@ def _notes(quote: Quote) -> list[str]:
         if known
         else []
     )
-    return [*often, *map(digits.visible, quote.notes), "nothing was spent, and no record was read"]
+    rounded = [_PART_NOTE] if any(amount(line.loss, _PART) != amount(line.loss, _FINE) for line in quote.lines) else []
+    return [*often, *rounded, *map(digits.visible, quote.notes), "a quote spends nothing and reads no record"]
 
 
 def _table(names: Sequence[str]) -> Any:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _RELATIONS = {
     "add_remove": "Compare two data sets: one with the data of this {unit}, one without. "
-    "The answer is almost as likely with both (relation add_remove).",
+    "The guarantee limits how well the answer can tell these two apart (relation add_remove).",
     "replace": "Compare two data sets that differ only in the data of this {unit}. "
-    "The answer is almost as likely with both (relation replace).",
+    "The guarantee limits how well the answer can tell these two apart (relation replace).",
 }
 _STYLE = """
 body { font: 11pt/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
@@ -180,7 +180,10 @@ def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
     unit, _, span = loss.unit.partition(" in any ")
     if span:
         yield f"Longer times: what one {unit} does over more than {span} is protected less. The losses add up."
-    yield f"What is true of many: a conclusion about a population can tell about one {unit}, even outside of the data."
+    yield (
+        f"What is true of many: a conclusion about a population can reveal something about one {unit}, even about one "
+        "that is not in the data."
+    )
     both = amount(_for_two(loss))
     yield f"Groups: for two units together, for example the members of a couple, the guarantee is weaker: {both}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."

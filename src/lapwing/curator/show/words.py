@@ -92,7 +92,7 @@ def _whole_stream(answer: Answer) -> list[str]:
 def _above(levels: Sequence[str]) -> list[str]:
     """What an empty key of a row above the last level means."""
     where = " or ".join(map(visible, levels))
-    adds = "this line adds up all groups of that column, within the groups that it names"
+    adds = "the line is about all groups of that column together"
     return [f"If {where} is empty (NULL), {adds}."] if levels else []
 
 
@@ -149,19 +149,21 @@ def beside(answer: Answer) -> list[str]:
         remarks.append(f"beside each value: {sure} interval for the exact answer{rows}")
     if any(column.interval for column in answer.columns):
         sample = "if these rows are a random sample of that population"
-        wide = "This interval is wide, because it assumes nothing about the distribution of the values"
+        unit = visible(answer.loss.unit.partition(" in any ")[0])
+        alike = f", nor about how similar the rows of one {unit} are" if counted(answer) else ""
+        wide = f"This interval is wide, because it assumes nothing about the distribution of the values{alike}"
         remarks.append(f"in brackets: {sure} interval for the whole population, {sample}. {wide}")
     below = [column.name for column in answer.columns if is_below_its_cut(column)]
     if below:
         remarks.append(
-            f"{together(below)}: a value may be below 0 because of the noise. Its interval ends at 0, or at the value "
-            "shown if that is below 0, because the exact number cannot be negative"
+            f"{together(below)}: a value may be below 0 because of the noise. Its interval begins at 0, or at the "
+            "value shown if that is below 0, because the exact number cannot be negative"
         )
     return remarks
 
 
 def is_below_its_cut(column: Column) -> bool:
-    """Whether intervals end at 0, where no exact value is lower, and one begins at a value that is."""
+    """Whether intervals begin at 0, where no exact value is lower, and one begins at a value that is."""
     pairs = list(zip(column.values, column.noise or (), strict=False))
     known = [(value, span) for value, span in pairs if value is not None and span is not None]
     return (
@@ -187,15 +189,22 @@ def spent(answer: Answer) -> str:
 
 
 def _about_noise(answer: Answer) -> str:
+    """What the intervals cover, and what they do not."""
     if not any(column.noise for column in answer.columns):
+        if any("ranks of" in column.note for column in answer.columns):
+            return (
+                "Noise was added to protect everybody. How far off the values are is known only in ranks (see above)."
+            )
         return "Noise was added to protect everybody. No interval is known for these values."
     unit = visible(answer.loss.unit.partition(" in any ")[0])
-    each_row = any(note.startswith((EACH_ROW_COUNTS, EVENT_LEVEL)) for note in answer.notes)
-    applied, limits = ("bounds", "") if each_row else (f"bounds and limits per {unit}", " and limits")
+    bounds = ["bounds"] if any(column.clipped for column in answer.columns) else []
+    limits = [f"limits per {unit}"] if counted(answer) else []
+    names = " and ".join([*bounds, *limits])
+    applied = f", after the {names} were applied" if names else ""
+    missing = f"the error from these {names}, nor " if names else ""
     return (
-        f"The interval beside a value is for the exact answer on these rows, after {applied} were applied. It covers "
-        f"the noise. It does not cover the error from these bounds{limits}, nor how well these rows represent a larger "
-        "population."
+        f"The interval beside a value is for the exact answer on these rows{applied}. It covers the noise. It does not "
+        f"cover {missing}how well these rows represent a larger population."
     )
 
 

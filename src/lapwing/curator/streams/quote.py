@@ -161,7 +161,7 @@ def _families(items: Sequence[StreamItem]) -> Iterator[str]:
     """Which counter is taken, beside the other."""
     for item in items:
         others = [candidate for candidate in item.candidates if candidate.family != item.family]
-        method = f"how {visible(str(item.statistic))} are added up over time: {item.family}"
+        method = f"method of adding up {visible(str(item.statistic))} over time: {item.family}"
         own = next((candidate for candidate in item.candidates if candidate.family == item.family), None)
         if own is None:
             yield f"{method}, which repeats its last answer while little changes"
@@ -192,10 +192,10 @@ def _expected(definition: Definition, items: Sequence[StreamItem], confidence: f
             continue
         for step in dict.fromkeys((1, (steps + 1) // 2, steps)):
             yield _error(bound, used, f"{bound.output} after {words(step)}", confidence, _reach(0, step))
-        label = f"{bound.output} on the {definition.schedule.every} with the largest error"
+        label = f"{bound.output} after the {definition.schedule.every} with the largest error"
         yield _error(bound, used, label, confidence, _worst)
         if steps > WEEK:
-            label = f"{bound.output} over the last {words(WEEK)}"
+            label = f"{bound.output} over the last {WEEK} of {words(steps)}"
             yield _error(bound, used, label, confidence, _reach(steps - WEEK, steps))
 
 

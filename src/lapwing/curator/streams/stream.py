@@ -444,7 +444,9 @@ class Stream:
         count = checks.whole(most=most)
         order = sorted(range(len(by.values)), key=lambda row: (-(by.values[row] or 0), row))[:count]
         columns = tuple(_reordered(column, order) for column in answer.columns)
-        note = f"the largest {by.name} by noisy values, so neighbours in this list may be swapped"
+        note = (
+            f"chosen and sorted by the noisy {by.name}: the exact order may differ, and a group left out may be larger"
+        )
         return replace(answer, columns=columns, notes=(*answer.notes, note))
 
     def explain(self) -> Explanation:

@@ -82,7 +82,7 @@ def _relation(analysis: Analysis, loss: Loss) -> str:
         "replace": f"two tables that differ only in the data of one {loss.unit}",
     }[loss.relation]
     if isinstance(analysis, Local):
-        return f"{words}. Also each report by itself: with any other answer, it would have been almost as likely"
+        return f"{words}. It also limits what each report by itself can tell about the true answer"
     return words
 
 
