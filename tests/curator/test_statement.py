@@ -76,7 +76,7 @@ def test_every_form_names_the_unit_the_relation_the_cost_and_the_trust(answer: A
         assert "add_remove" in text
         assert "ε = 0.5" in text
         assert "Everybody in the data must trust The clinic" in text
-        assert "for two units together, for example the members of a couple, the guarantee is weaker: ε = 1." in text
+        assert "for two patients that belong together, the guarantee is weaker: ε = 1." in text
 
 
 def test_with_the_ledger_it_lists_all_charges_and_their_totals(answer: Answer, ledger: Ledger) -> None:

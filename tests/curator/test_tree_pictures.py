@@ -189,7 +189,7 @@ def test_bins_say_where_their_edges_belong() -> None:
     for notes in (question.quote(epsilon=1).notes, question.release(epsilon=1).notes):
         assert notes.count(told) == 1
         assert any(
-            note.startswith("an interval is for the exact number. It is computed before numbers are made whole")
+            note.startswith("an interval is for the exact number. The number beside it was then rounded")
             for note in notes
         )
     assert table.agg(lw.cdf("age", edges=[0, 50, 100])).quote(epsilon=1).notes.count(told) == 1

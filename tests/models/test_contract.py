@@ -351,7 +351,7 @@ def test_a_quote_is_a_table_with_costs_below_costs_and_what_remains(tmp_path: Pa
     shown = str(quote).splitlines()
     [at] = {line.index("ε") for line in shown if "ε" in line and "costs" not in line}
     assert shown[2].index("costs") == at
-    assert any("remaining budget: ε = 3 before" in line for line in shown)
+    assert any("remaining budget before: ε = 3; after" in line for line in shown)
     assert all(line.what in str(quote) and line.what in quote._repr_html_() for line in quote.lines)
     assert max(map(len, shown)) <= 100
 

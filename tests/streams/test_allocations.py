@@ -41,10 +41,10 @@ def test_a_quote_shows_the_errors_of_both_allocations() -> None:
         [note] = [note for note in quote.notes if "allocation=" in note]
         assert note.startswith(f"count: with allocation='{other}' the error is ± ")
         assert f"± {errors['count', other].quiet.error:g}" in note
-        assert ("not known one step after the first new value in 6 steps" in note) == (other == "absorption")
+        assert ("no error is known one step after the first new answer in 6 steps" in note) == (other == "absorption")
         span = {"distribution": 3, "absorption": 6}[taken]
-        assert quote.expected[0].output == f"count, if no new value was published in the {span} steps before"
-        assert quote.expected[1].output == f"count, one step after the first new value in {span} steps"
+        assert quote.expected[0].output == f"count, if the answer was only repeated in the {span} steps before"
+        assert quote.expected[1].output == f"count, one step after the first new answer in {span} steps"
         assert any("on other steps the error depends on what was published before" in note for note in quote.notes)
         assert all(line.what.endswith(f"(budget {taken})") for line in quote.lines)
         assert quote.loss == lw.PureDP(1, unit="patient in any 3 consecutive steps")

@@ -26,6 +26,21 @@ class Overview(TyperGroup):
         formatter.width = min(120, shutil.get_terminal_size((100, 24)).columns)
         super(TyperGroup, self).format_help(ctx, formatter)
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command whose help names no type beside a flag: "--json <bool>" reads as if a value had to follow."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _without_types_of_flags(command, ctx)
+        return command
+
+
+def _without_types_of_flags(command: Any, ctx: Any) -> None:
+    for param in command.get_params(ctx):
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    for inner in getattr(command, "commands", {}).values():
+        _without_types_of_flags(inner, ctx)
+
 
 app = typer.Typer(
     name="lapwing",

@@ -276,7 +276,7 @@ def ask(
     ] = False,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     count: Annotated[
-        int | None, typer.Option(help="Public knowledge: the smallest number of rows in a group.", show_default=False)
+        int | None, typer.Option(help="Public knowledge: each group has this many rows or more.", show_default=False)
     ] = None,
     keys: Annotated[
         list[str] | None,

@@ -131,7 +131,7 @@ class Question:
         ),
     ] = None
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.", rich_help_panel=_SPENDING)] = 0.95
-    count: Annotated[int | None, _option("Public knowledge: the smallest number of rows in a group.", _SPENDING)] = None
+    count: Annotated[int | None, _option("Public knowledge: each group has this many rows or more.", _SPENDING)] = None
     max_groups_per_unit: Annotated[int | None, _option("Largest number of groups per unit.", _UNIT)] = None
     max_rows_per_group: Annotated[int | None, _option("Largest number of rows per unit in each group.", _UNIT)] = None
     max_rows_per_unit: Annotated[

@@ -120,7 +120,7 @@ def posterior(epsilon: Fraction, prior: Fraction) -> tuple[Fraction, Fraction]:
     For (ε,δ) this is not a bound outside an event of probability δ: randomized response at slightly more than ε passes
     it by a little most of the time. What holds (KOV): the two outputs are (1−δ)A + δL and (1−δ)B + δL′ with A, B within
     e^±ε of each other. With L and L′ replaced by one distribution C, they obey the bound, and each has moved by at most
-    δ in total variation. That is the "idealised release" of the text.
+    δ in total variation. That is the release for which they hold.
     """
     down = exp_neg_down(epsilon)
     high = prior / (prior + (1 - prior) * down)
@@ -172,10 +172,10 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
         change = f"one {who}'s record{part} is replaced by another" if span else f"one {who} is replaced by another"
         about, test = f"of what the record of one {who}{part} says", f"of what one {who}'s record{part} says"
     read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
-    odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
+    ratio = "Likelihood" if isinstance(loss, (PureDP, ApproxDP)) else f"Likelihood{read_at}"
     lines = [
         f"{loss}: what an attacker can learn about one {who}{f' from any {span}' if span else ''}, at worst.",
-        f"{odds}: if {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
+        f"{ratio}: if {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
         f"Belief: {_belief(pair.epsilon, about, data)} This holds even if the attacker knows everybody else's data.",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
         f"{'may have' if data['out_of_100_found'] >= 100 else 'has'} a power of {at_most(data['out_of_100_found'])}.",
@@ -184,8 +184,8 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
         lines.append(f"Trust: {loss.trust}.")
     if pair.delta:
         lines.append(
-            "Exception: odds and belief hold for an idealised release. The real release differs from it with "
-            f"probability at most {written_up(pair.delta, 3)}. When it differs, anything may be revealed."
+            f"Exception: with probability at most {written_up(pair.delta, 3)}, the release differs from one for "
+            "which likelihood and belief hold; then anything may be revealed. The test includes this case."
         )
     return "\n".join(lines)
 

@@ -61,7 +61,7 @@ class Quote:
         price, left, then = cost(self.loss), remains(self.remaining), self.remaining_after()
         if then is not None:
             now = amount(self.remaining, written_down)
-            return f"{price} · remaining budget: {now} before, {amount(then, written_down)} after"
+            return f"{price} · remaining budget before: {now}; after: {amount(then, written_down)}"
         why = unpayable(self.remaining, self.loss)
         return f"{price} · {left}, {f'but this cannot be paid from it: {why}' if why else 'which is not enough'}"
 

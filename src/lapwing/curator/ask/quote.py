@@ -159,7 +159,7 @@ def _expectations(
     widths = [by_statistic[statistic].half_widths(each) for statistic in bound.statistics]
     expected = []
     for level, reach in zip(query.rollup.levels, zip(*widths, strict=True), strict=True):
-        name = f"{bound.output} ({level})"
+        name = f"{bound.output} (level {level})"
         try:
             error = bound.aggregate.error(bound, reach, count)
             expected.append(Expectation(name, error, "", whole=bound.aggregate.whole))
@@ -323,19 +323,13 @@ def epsilon_within(
     return epsilon_for(at, within=1, confidence=float(confidence))
 
 
-_ASIDE = Fraction(1, 20)
-"""How far from a quantile the two are that are named as an example."""
-
-
 def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) -> str:
     """Which quantile it is, and how far it may be off, in ranks, because how far apart ranks are is a secret."""
     assert bound.pick is not None
     ranks, share = error_of(bound, items, confidence, None), bound.pick.share
     below = "half" if share == Fraction(1, 2) else f"{100 * float(share):.6g} %"
-    low, high = (float(min(max(share + side, Fraction(0)), Fraction(1))) for side in (-_ASIDE, _ASIDE))
     return (
         f"a value with {below} of the values below it, within {ranks:g} ranks of the exact quantile, with "
         f"{100 * confidence:.6g} % confidence. A rank is a place among the sorted values. How far {ranks:g} ranks are "
-        "in values depends on the data. To see how close the values lie, ask also for other quantiles, for example "
-        f"{low:g} and {high:g}; each costs budget"
+        "in values depends on the data. To see how close the values lie, ask also for quantiles nearby, at a cost"
     )

@@ -69,8 +69,8 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
         )
     if rollup.integers:
         remarks.append(
-            "an interval is for the exact number. It is computed before numbers are made whole, not negative and to "
-            "add up, so a number need not be in its middle"
+            "an interval is for the exact number. The number beside it was then rounded and adjusted, so that all "
+            "levels add up and none is negative; it need not be in the middle"
         )
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")

@@ -91,7 +91,7 @@ class Bounding:
         """What to say beside an interval where rows of a unit may be left out."""
         more = "rows or groups" if grouped and self.max_rows_per_unit is None else "rows"
         return (
-            f"if a {unit} has more {more}, a random sample of them is used; "
+            f"if one {unit} has more {more}, a random sample of them is used; "
             "the intervals do not include the error from leaving out the rest"
         )
 

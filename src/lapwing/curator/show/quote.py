@@ -115,7 +115,8 @@ def _error(expected: Expectation, quote: Quote) -> str:
         return f"depends on the data. {expected.why}"
     if expected.measured_in == "units":
         least, sure = digits.number(expected.error, ROUND_CEILING), digits.percent(quote.confidence)
-        return f"a key that at least {least} {digits.visible(quote.loss.unit)}s have is shown (with {sure} confidence)"
+        who = f"{digits.visible(quote.loss.unit)}s"
+        return f"a key of at least {least} {who} is shown with a probability of {sure} or more; a rarer one may be, too"
     if expected.measured_in:
         return f"± {digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
     return digits.at_most(expected.error, expected.whole)

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.curator.show.digits import visible
 from lapwing.errors import UnsupportedConversion
+from lapwing.privacy.explanation import spanned
 from lapwing.privacy.quotes import amount, risk
 
 if TYPE_CHECKING:
     from lapwing.privacy import Ledger, Loss
 
 _RELATIONS = {
-    "add_remove": "Compare two data sets: one with the data of this {unit}, one without. "
+    "add_remove": "Compare two data sets: one with the data of this {unit}{these}, one without. "
     "The guarantee limits how well the answer can tell these two apart (relation add_remove).",
-    "replace": "Compare two data sets that differ only in the data of this {unit}. "
+    "replace": "Compare two data sets that differ only in the data of this {unit}{these}. "
     "The guarantee limits how well the answer can tell these two apart (relation replace).",
 }
 _STYLE = """
@@ -185,12 +186,12 @@ def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
         "that is not in the data."
     )
     both = amount(_for_two(loss))
-    yield f"Groups: for two units together, for example the members of a couple, the guarantee is weaker: {both}."
+    yield f"Groups: for two {unit}s that belong together, the guarantee is weaker: {both}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
         if has_history
-        else "Other answers from the same data: their losses add to this one. A ledger records the total."
+        else "Other answers from the same data: their losses add to this one."
     )
     if loss.explain().data["delta"]:
         delta = f"{loss.explain().data['delta']:.3g}"
@@ -209,7 +210,7 @@ def _sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Part]]]
     about += [f"Released on: {facts['released_on']}"] if facts["released_on"] else []
     about += [f"Responsible: {visible(facts['owner'])}"]
     yield "", [about]
-    yield "Who is protected", [f"Each {unit} in the data. {_RELATIONS[facts['relation']].format(unit=unit)}"]
+    yield "Who is protected", [_protected(unit, facts["relation"])]
     cost = _COSTS[facts["about"]].format(guarantee=visible(facts["guarantee"]))
     yield "How strongly", [f"{cost} {visible(facts['meaning'])}"]
     if facts["budgets"]:
@@ -223,6 +224,12 @@ def _sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Part]]]
         yield "Notes", [[visible(note) for note in facts["notes"]]]
     maker = f"Made by Lapwing {visible(facts['lapwing'])}." if facts["lapwing"] else "Made by Lapwing."
     yield "", [maker]
+
+
+def _protected(unit: str, relation: str) -> str:
+    who, span, these = spanned(unit)
+    each = f"Each {who}, for what it does in {span}, whichever these are." if span else f"Each {who} in the data."
+    return f"{each} {_RELATIONS[relation].format(unit=who, these=f' in {these}' if span else '')}"
 
 
 def _history(budgets: Sequence[Mapping[str, Any]]) -> Iterator[_Part]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import BY_KIND
+from lapwing.curator.aggregates.counts import Count
 from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.show.digits import percent, visible
 from lapwing.privacy.explanation import Explanation
@@ -38,7 +39,7 @@ def explain(answer: Answer) -> Explanation:
         "",
         *_question(answer),
         *first,
-        *(f"{visible(c.name)}: {meaning(c, answer.loss.unit, levels)}." for c in answer.columns),
+        *(f"{visible(c.name)}: {meaning(c, answer.loss.unit, levels, used=bool(first))}." for c in answer.columns),
         *_above(levels),
         *_elsewhere(answer),
         "",
@@ -67,8 +68,11 @@ def _question(answer: Answer) -> list[str]:
     return [f"Question: {visible(' '.join(str(question).split()))}"] if question else []
 
 
-def meaning(column: Column, unit: str, levels: Sequence[str] = ()) -> str:
-    """What a column says, with what is noted about it; `levels` are the keys of an answer whose levels add up."""
+def meaning(column: Column, unit: str, levels: Sequence[str] = (), *, used: bool = False) -> str:
+    """What a column says, with what is noted about it.
+
+    `levels` are the keys of an answer whose levels add up. `used` is said where rows may have been left out.
+    """
     aggregate = BY_KIND.get(column.kind)
     says = aggregate.says.format(unit=unit) if aggregate is not None else "" if column.note else column.kind
     if column.is_key and not column.note:
@@ -77,6 +81,8 @@ def meaning(column: Column, unit: str, levels: Sequence[str] = ()) -> str:
         )
     if says and note(column).startswith(says):
         says = ""
+    if used and says == Count.says:
+        says = f"{says} used"
     return "; ".join(part for part in (says, note(column)) if part)
 
 
@@ -86,7 +92,7 @@ def _whole_stream(answer: Answer) -> list[str]:
         return []
     costs = f"All answers of this stream together cost {visible(str(answer.loss))}"
     some = " in any " in answer.loss.unit  # what happens in other steps is not protected together with these
-    return [f"{costs}." if some else f"{costs}. The odds, the belief and the test hold for all of them together."]
+    return [f"{costs}." if some else f"{costs}. The likelihood, the belief and the test hold for all of them together."]
 
 
 def _above(levels: Sequence[str]) -> list[str]:
@@ -144,14 +150,23 @@ def beside(answer: Answer) -> list[str]:
     """What the marks beside the values mean."""
     remarks = []
     sure = percent(answer.confidence)
-    if any(column.noise for column in answer.columns):
+    known = [column for column in answer.columns if column.noise]
+    if known:
         rows = " over the rows used" if counted(answer) else ""
-        remarks.append(f"beside each value: {sure} interval for the exact answer{rows}")
+        values = [column for column in answer.columns if column.kind in BY_KIND]
+        where = "each value" if len(known) >= len(values) else together([column.name for column in known])
+        remarks.append(f"beside {where}: {sure} interval for the exact answer{rows}")
+        if any((0, 0) in column.noise for column in known if column.noise and column.adds_up):
+            remarks.append(
+                f"an interval from 0 to 0 is a {sure} interval as well: the noise made the number negative, which it "
+                "cannot be. It does not prove that the number is 0"
+            )
     if any(column.interval for column in answer.columns):
         sample = "if these rows are a random sample of that population"
         unit = visible(answer.loss.unit.partition(" in any ")[0])
-        alike = f", nor about how similar the rows of one {unit} are" if counted(answer) else ""
-        wide = f"This interval is wide, because it assumes nothing about the distribution of the values{alike}"
+        several = counted(answer) and ": one per" not in counted(answer)
+        alike = f", and allows for rows of one {unit} that are all alike" if several else ""
+        wide = f"It uses the normal approximation with the largest variance that the bounds allow{alike}, so it is wide"
         remarks.append(f"in brackets: {sure} interval for the whole population, {sample}. {wide}")
     below = [column.name for column in answer.columns if is_below_its_cut(column)]
     if below:

@@ -161,13 +161,14 @@ def _families(items: Sequence[StreamItem]) -> Iterator[str]:
     """Which counter is taken, beside the other."""
     for item in items:
         others = [candidate for candidate in item.candidates if candidate.family != item.family]
-        method = f"method of adding up {visible(str(item.statistic))} over time: {item.family}"
         own = next((candidate for candidate in item.candidates if candidate.family == item.family), None)
+        what = visible(str(item.statistic))
+        method = f"method for running totals of {what}: {item.family}"
         if own is None:
-            yield f"{method}, which repeats its last answer while little changes"
+            yield f"method for {what}: {item.family} repeats its last answer while little changes"
         elif others:
             ratio = others[0].rms / own.rms
-            yield f"{method} (a {others[0].family} would have {ratio:.1f} times the error)"
+            yield f"{method}; with the {others[0].family}, the error would be {ratio:.1f} times as large"
         else:
             yield f"{method}. With a delta or rho, other ways are compared"
 
@@ -192,7 +193,7 @@ def _expected(definition: Definition, items: Sequence[StreamItem], confidence: f
             continue
         for step in dict.fromkeys((1, (steps + 1) // 2, steps)):
             yield _error(bound, used, f"{bound.output} after {words(step)}", confidence, _reach(0, step))
-        label = f"{bound.output} after the {definition.schedule.every} with the largest error"
+        label = f"{bound.output}, whenever its error is largest"
         yield _error(bound, used, label, confidence, _worst)
         if steps > WEEK:
             label = f"{bound.output} over the last {WEEK} of {words(steps)}"
@@ -226,13 +227,15 @@ def _others(definition: Definition, allocations: Sequence[AllocationError]) -> I
     """What the other allocation would give."""
     for other in allocations:
         if not other.taken and other.quiet.error is not None:
-            quiet, following = (
-                "not known" if expectation.error is None else digits.at_most(expectation.error, expectation.whole)
-                for expectation in (other.quiet, other.next)
+            quiet, later = digits.at_most(other.quiet.error, other.quiet.whole), other.next
+            following = (
+                "no error is known"
+                if later.error is None
+                else f"the error is {digits.at_most(later.error, later.whole)}"
             )
             yield (
                 f"{visible(other.output)}: with allocation={other.allocation!r} the error is {quiet} "
-                f"{_when(definition, other.allocation, 0)}, and {following} {_when(definition, other.allocation, 1)}"
+                f"{_when(definition, other.allocation, 0)}; {following} {_when(definition, other.allocation, 1)}"
             )
 
 
@@ -246,8 +249,8 @@ def _when(definition: Definition, allocation: Allocation, releases: int) -> str:
     steps, every = definition.protection.steps, definition.schedule.every
     span = definition.schedule.words(steps if allocation == "distribution" else 2 * steps)
     if releases:
-        return f"one {every} after the first new value in {span}"
-    return f"if no new value was published in the {span.removeprefix('1 ')} before"
+        return f"one {every} after the first new answer in {span}"
+    return f"if the answer was only repeated in the {span.removeprefix('1 ')} before"
 
 
 def _adaptive_error(
