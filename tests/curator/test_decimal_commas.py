@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nearly import strange
 
 import lapwing as lw
 from lapwing.curator.plan.text_forms import Notation, notation
@@ -90,12 +91,12 @@ def test_other_engines_refuse_it_before_they_are_asked(source: str) -> None:
         lw.open(source, unit=lw.EACH_ROW, table="t", decimal=",")
 
 
-def slow_number(text: str, most: int = 15) -> float | None:
+def slow_number(text: str, most: int = 40) -> float | None:
     """The rule in plain Python, sign by sign."""
     text = text.strip(" ")
     body = text[1:] if text[:1] in ("+", "-") else text
     front, comma, back = body.partition(",")
-    if comma and not (1 <= len(back) <= 15 and set(back) <= set("0123456789")):
+    if comma and not (1 <= len(back) <= 60 and set(back) <= set("0123456789")):
         return None
     separators = {"." if one == "." else "'" if one in "'’" else " " for one in front if one not in "0123456789"}
     if separators and (len(separators) > 1 or not set(front) <= set("0123456789.'’ \u00a0\u202f")):
@@ -126,34 +127,6 @@ def slow_date(text: str) -> dt.date | None:
     except ValueError:
         pass
     return None
-
-
-def strange() -> list[str]:
-    """Texts that nearly are numbers and dates, or not at all."""
-    rng = np.random.default_rng(8)
-    alphabet = [*"0123456789" * 2, *",.,.,.-+ '’eE\u00a0\u202f٣\n\0x"]
-    made = ["".join(rng.choice(alphabet, size=rng.integers(0, 9))) for _ in range(400)]
-    made += [
-        f"{a}{s}{b:03}{t}{c:03}" for a in (1, 12, 1234) for s in ".' ’,\u00a0" for t in ".' ,;" for b, c in [(7, 45)]
-    ]
-    made += ["1.234,50", "1234,5", "-3,0", "1'234'567", "1.5", "1,", ",5", "1.2345", "1.234.56", "nan", "inf", "1e5"]
-    made += [
-        "9" * 15,
-        "9" * 16,
-        "9" * 18,
-        "9" * 19,
-        "999.999.999.999.999",
-        "1" + ".000" * 5,
-        "1" + ".000" * 6,
-        "0," + "1" * 16,
-    ]
-    made += [
-        f"{d}.{m}.{y}"
-        for d in ("0", "1", "01", "29", "31", "32")
-        for m in ("2", "02", "12", "13")
-        for y in ("0000", "0001", "1900", "2024", "9999", "24")
-    ]
-    return [*made, "2026-02-29", "2024-02-29", "0000-01-01", "31.12.2026 ", "31.12.2026\n", "31-12-2026", "1.1.-001"]
 
 
 def test_no_strange_text_fails_and_each_means_what_a_slow_reader_says() -> None:

@@ -82,7 +82,7 @@ def same(found: Any, expected: Any) -> bool:
 
 NEARLY_NUMBERS = st.one_of(
     st.text("+-.0123456789eE_ \n", max_size=20),
-    st.from_regex(r"[+-]?[0-9]{1,19}([.][0-9]{0,17})?", fullmatch=True),
+    st.from_regex(r"[+-]?[0-9]{1,42}([.][0-9]{0,50})?", fullmatch=True),
     st.text(max_size=8).filter(lambda text: "\x00" not in text),
     st.floats().map(repr),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import random
+import sqlite3
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,12 @@ import pytest
 from streaming import opened, recorded_sums
 
 import lapwing as lw
+from lapwing.curator.engines.compiler import Compiler
+from lapwing.curator.plan.text_forms import notation as text_notation
+from lapwing.curator.streams.rows import source_of
 from lapwing.curator.streams.saving import cells_reread
-from lapwing.errors import InvalidParameter
+from lapwing.curator.tables.sources import find_source
+from lapwing.errors import DatasetClosed, EngineFailed, InvalidParameter
 
 KINDS = {
     "whole": np.array([], dtype=np.int64),
@@ -205,14 +210,92 @@ def test_truth_values_are_accepted_wherever_the_objects_are_that_a_missing_cell_
     assert read(tmp_path, frame, name)[:2] == cells
 
 
-@pytest.mark.parametrize(("name", "cells"), [("flag", [MOMENT] * 2), ("word", [MOMENT] * 2), ("whole", [MOMENT] * 2)])
+@pytest.mark.parametrize("name", ["flag", "word", "whole"])
 @pytest.mark.parametrize("rows", [2, 0])
 def test_a_type_that_says_something_else_is_refused_whatever_its_cells_are(
-    tmp_path: Path, name: str, cells: list[Any], rows: int
+    tmp_path: Path, name: str, rows: int
 ) -> None:
-    frame = pd.DataFrame({name: cells}).iloc[:rows]
+    table = pa.table({name: [MOMENT] * 2}).slice(0, rows)
     with pytest.raises(InvalidParameter, match=f"{name}.*the table was opened with a column of kind"):
-        read(tmp_path, frame, name)
+        read(tmp_path, table, name)
+
+
+@pytest.mark.parametrize("name", ["flag", "whole", "amount"])
+def test_moments_that_pandas_makes_of_one_missing_cell_are_missing_cells(tmp_path: Path, name: str) -> None:
+    frame = pd.DataFrame([{name: pd.NaT}])
+    assert frame[name].dtype.kind == "M"
+    assert read(tmp_path, frame, name) == [None]
+
+
+dice = random.Random(2)
+NANOSECONDS = pd.Timestamp("2026-02-25 23:59:59.999999600")
+TYPED = {
+    "int64": pd.Series([0, 1, 17, -(2**63), 10**18 + 1], dtype="int64"),
+    "uint64": pd.Series([0, 1, 17, 2**64 - 1], dtype="uint64"),
+    "int8": pd.Series([0, 1, 17], dtype="int8"),
+    "float64": pd.Series([0.0, 1.0, 17.0, 2.5, 1e22, 1e-7, -1e300, *(dice.random() for _ in range(9))]),
+    "float32": pd.Series([0.1, 2.5, 17.0, 1e10], dtype="float32"),
+    "bool": pd.Series([True, False]),
+    "moments": pd.Series([NANOSECONDS, pd.Timestamp("1969-12-31 23:59:59.9999996"), pd.NaT]),
+    "zoned": pd.Series([pd.Timestamp("2026-02-26 00:30", tz="Europe/Berlin"), pd.NaT]),
+    "words": pd.Series(["17", " 2.5 ", "1,5", "1.234,5", "ja", "yes", "2026-02-26T10:30:00.5+02", "31.12.2026", "é"]),
+    "category": pd.Series(["17", "ja", "17"], dtype="category"),
+    "wholes": pd.Series([17, None, 1], dtype="Int64"),
+}
+"""Columns as pandas makes them where every cell is of one type."""
+NOTATIONS: dict[str, dict[str, Any]] = {
+    "points": {},
+    "commas": {"decimal": ",", "true": "ja", "false": "nein"},
+    "thousands": {"thousands": ","},
+}
+
+
+@pytest.mark.parametrize("odd", ["n/a", pd.NA, pd.NaT, True, 1j, 10**30, Decimal("0.5"), MOMENT], ids=str)
+@pytest.mark.parametrize("notation", NOTATIONS)
+@pytest.mark.parametrize("form", TYPED)
+def test_no_cell_changes_what_is_read_from_the_others_whatever_pandas_makes_of_their_column(
+    tmp_path: Path, form: str, notation: str, odd: Any
+) -> None:
+    column = TYPED[form]
+    mixed = pd.Series([*column.tolist(), odd], dtype=object)
+    found = []
+    for place, cells in enumerate((column, mixed, pd.Series([*column.tolist(), odd]))):
+        scan = lw.open(KINDS, unit=lw.EACH_ROW, types={"day": "date"}, name="v", **NOTATIONS[notation]).plan
+        source = source_of(
+            pd.DataFrame(dict.fromkeys(KINDS, cells)), scan, text_notation(**NOTATIONS[notation]), find_source
+        )
+        assert source is not None, place
+        with source.engine.session([source.relation]) as session:
+            rows = session.fetch(Compiler(source.engine.dialect, {scan.table: source.relation}).rows(scan))
+        found.append([tuple(map(repr, row)) for row in rows[: len(column)]])
+    assert found[0] == found[1]
+    assert (
+        form in ("int64", "uint64", "int8", "bool") or found[0] == found[2]
+    )  # doubles, where pandas makes these of them
+
+
+def test_a_cursor_that_stumbles_over_a_row_blows_the_fuse(tmp_path: Path) -> None:
+    book = lw.Ledger(tmp_path / "ledger.db")
+    table = lw.open(
+        {"word": np.array([], dtype=object)}, unit="word", name="v", ledger=book, allowance=lw.PureDP(3, unit="word")
+    )
+    stream = opened(tmp_path, table.stream(lw.count(), every="step", steps=9, active_steps=1))
+
+    def rows(last: str) -> sqlite3.Cursor:
+        database = sqlite3.connect(":memory:")
+        database.execute("CREATE TABLE v (word TEXT)")
+        database.execute(f"INSERT INTO v VALUES ('a'), (CAST({last} AS TEXT))")
+        return database.execute("SELECT * FROM v")
+
+    with pytest.raises(EngineFailed):
+        stream.observe(rows("x'ff'"))
+    assert len(book.failures("v")) == 1
+    for bring in (stream.observe, stream.add):
+        with pytest.raises(DatasetClosed):
+            bring(rows("x'ff'"))
+        with pytest.raises(DatasetClosed):
+            bring(rows("'b'"))
+    assert stream.closed == 0
 
 
 def test_a_column_that_is_not_there_is_refused_although_the_frame_is_empty(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def from_text(text: str, kind: str) -> Any:
         mantissa, exponent, power = digits.replace("E", "e").partition("e")
         whole, _, part = mantissa.partition(".")
         power = power[1:] if power[:1] in ("+", "-") else power
-        fits = (plain(whole, 15) and (not part or plain(part, 15))) or (not whole and plain(part, 15))
+        fits = (plain(whole, 40) and (not part or plain(part, 60))) or (not whole and plain(part, 60))
         return float(text) if fits and (plain(power, 2) if exponent else True) else None
     day, time = text[:10], text[10:]
     if not (len(day) == 10 and day[4] == day[7] == "-" and all(plain(p, 4) for p in (day[:4], day[5:7], day[8:]))):
@@ -118,7 +118,7 @@ def from_text(text: str, kind: str) -> Any:
 def cast_number(text: str) -> float | None:
     """CAST(text AS number), which reads plain decimals only."""
     whole, point, part = (text[1:] if text[:1] in ("+", "-") else text).partition(".")
-    return float(text) if plain(whole, 15) and (plain(part, 15) if point else True) else None
+    return float(text) if plain(whole, 40) and (plain(part, 60) if point else True) else None
 
 
 _TRUTHS = {

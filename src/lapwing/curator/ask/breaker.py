@@ -72,6 +72,21 @@ def read(
     raise closed or EngineFailed(context.engine.name)  # not above, where Python would attach what was caught
 
 
+def fetch(
+    context: Context, rows: Callable[[], Result], *, analyst: str | None = None, charge: int | None = None
+) -> Result:
+    """Rows that a cursor of somebody's brings; `EngineFailed`, on record, if it fails: perhaps at one of them."""
+    try:
+        return rows()
+    except Exception as error:
+        said = written(error)
+    try:
+        closed = _trip(context, said, analyst, charge)
+    finally:
+        del said
+    raise closed or EngineFailed("the database")
+
+
 def _trip(context: Context, said: str, analyst: str | None, charge: int | None) -> DatasetClosed | None:
     """Stop the analyst in every data set of the question; what to show instead of a failure, if not that.
 

@@ -10,12 +10,18 @@ piece by piece.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from lapwing.curator.plan.text_forms import PLAIN, TRUE, Notation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Read = Callable[[Any], str | None]
+"""What an object is as text."""
 UNCHECKED_TEXT = "UNCHECKED VARCHAR"
 """Our name for the type of text that may be no UTF-8."""
 _BLOCK = 1 << 16
@@ -29,18 +35,19 @@ def is_unchecked(declared: str) -> bool:
     return declared.endswith("]") or (declared.startswith(_UNCHECKED) and not declared.startswith("TIMESTAMP"))
 
 
-def total(frame: Any) -> Any:
-    """The frame as DuckDB can take it in, whatever its cells are."""
+def total(frame: Any, notation: Notation = PLAIN) -> Any:
+    """The frame as DuckDB can take it in, whatever its cells are; objects are written as `notation` reads them."""
+    read = partial(text_of, notation=notation)
     made_by, name = type(frame).__module__.partition(".")[0], type(frame).__name__
     if made_by == "pandas" and name == "DataFrame":
-        return _pandas(frame)
+        return _pandas(frame, read)
     if made_by == "polars":
         return _arrow((frame.collect() if name == "LazyFrame" else frame).to_arrow())
     if made_by == "pyarrow" and name in ("Table", "RecordBatch"):
         return _arrow(frame)
     if isinstance(frame, dict):
         return {
-            key: texts(column.astype(object, copy=False)) if column.dtype.kind in "OU" else column
+            key: texts(column.astype(object, copy=False), read) if column.dtype.kind in "OU" else column
             for key, column in frame.items()
         }
     return frame
@@ -132,7 +139,7 @@ def _arrow_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _pandas(frame: Any) -> Any:
+def _pandas(frame: Any, read: Read) -> Any:
     """The frame with other columns where needed; the others share their memory.
 
     One with a column of Arrow becomes a table of Arrow: DuckDB would guess what objects are from their cells.
@@ -142,49 +149,49 @@ def _pandas(frame: Any) -> Any:
     if any(isinstance(kind, pd.ArrowDtype) for kind in frame.dtypes):
         import pyarrow as pa
 
-        columns = [_as_arrow(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        columns = [_as_arrow(frame.iloc[:, place], read) for place in range(frame.shape[1])]
         return _arrow(pa.Table.from_arrays(columns, [str(label) for label in frame.columns]))
     copy = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
-        changed = _column(column)
+        changed = _column(column, read)
         if changed is not column:
             copy.isetitem(place, changed.array)  # by position: labels of rows may be any, and may repeat
     return copy
 
 
-def _as_arrow(column: Any) -> Any:
+def _as_arrow(column: Any, read: Read) -> Any:
     """A column of pandas as one of Arrow, of a type that follows from its own."""
     import pandas as pd
     import pyarrow as pa
 
     if isinstance(column.dtype, pd.ArrowDtype):
         return pa.chunked_array(column.array.__arrow_array__())
-    plain = _column(column)
+    plain = _column(column, read)
     words = plain.cat.categories if isinstance(plain.dtype, pd.CategoricalDtype) else plain
     if words.dtype == object or isinstance(words.dtype, pd.StringDtype):
-        return pa.array(texts(plain.to_numpy(dtype=object)).tolist(), pa.large_string())
+        return pa.array(texts(plain.to_numpy(dtype=object), read).tolist(), pa.large_string())
     return pa.array(plain)
 
 
-def _column(column: Any) -> Any:
+def _column(column: Any, read: Read) -> Any:
     import pandas as pd
 
     kind = column.dtype
     if isinstance(kind, pd.DatetimeTZDtype):
         return column.dt.tz_convert("UTC").dt.tz_localize(None)
     if isinstance(kind, pd.CategoricalDtype):
-        return _categories(column)
+        return _categories(column, read)
     if isinstance(kind, pd.StringDtype):
         return _extension(column)
     if getattr(kind, "kind", "") != "O":
         return column
     cells = column.to_numpy()
-    read = texts(cells)
-    return column if read is cells else pd.Series(read, dtype=object)
+    words = texts(cells, read)
+    return column if words is cells else pd.Series(words, dtype=object)
 
 
-def _categories(column: Any) -> Any:
+def _categories(column: Any, read: Read) -> Any:
     """Categories with text that has no bytes one by one; others as they are.
 
     Whole numbers and truth values keep their type where a cell is missing: DuckDB would take them for doubles.
@@ -196,10 +203,10 @@ def _categories(column: Any) -> Any:
     if words.dtype.kind in _WITH_MISSING:
         cells = pd.array(words, dtype=_WITH_MISSING[words.dtype.kind])
         return pd.Series(cells.take(column.cat.codes.to_numpy(), allow_fill=True))
-    if words.dtype != object or texts(words) is words:
+    if words.dtype != object or texts(words, read) is words:
         return column
-    read = np.array([*texts(words), None], dtype=object)
-    return pd.Series(read[column.cat.codes.to_numpy()], dtype=object)
+    written = np.array([*texts(words, read), None], dtype=object)
+    return pd.Series(written[column.cat.codes.to_numpy()], dtype=object)
 
 
 _WITH_MISSING = {"i": "Int64", "u": "UInt64", "b": "boolean"}
@@ -226,19 +233,27 @@ def _decoded(cells: Iterable[bytes | None]) -> list[str | None]:
     return strings
 
 
-def text_of(cell: Any) -> str | None:
-    """A Python object as text; what is missing, or has no text, is None."""
+def text_of(cell: Any, notation: Notation = PLAIN) -> str | None:
+    """A Python object as text; what is missing, or has no text, is None.
+
+    Beside text with decimal commas, or with words for true and false, numbers and truth values are written like it.
+    """
     try:
         if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
             return None
-        text = str(cell)
+        if isinstance(cell, float | Decimal) and notation.decimal == ",":
+            text = f"{Decimal(str(cell)):f}".replace(".", ",")
+        elif isinstance(cell, bool) and notation.true != TRUE:
+            text = (notation.true if cell else notation.false)[0]
+        else:
+            text = str(cell)
         text.encode()
     except Exception:  # whatever a class of somebody's does
         return None
     return text
 
 
-def texts(cells: Any, read: Callable[[Any], str | None] = text_of) -> Any:
+def texts(cells: Any, read: Read = text_of) -> Any:
     """An array of Python objects with the text `read` from each, or None; itself, if all of it is text."""
     changed = None
     for start in range(0, len(cells), _BLOCK):

@@ -97,7 +97,9 @@ class EmbeddedDuckDB:
         for relation in relations:
             if relation.frame is not None:
                 # A frame without cells that stop DuckDB. It reads rows, so a failure is one of the engine.
-                cursor.register(relation.table.name, contained(NAME, partial(cells.total, relation.frame)))
+                cursor.register(
+                    relation.table.name, contained(NAME, partial(cells.total, relation.frame, relation.notation))
+                )
         return cursor
 
 

@@ -24,6 +24,7 @@ from lapwing.curator.plan.expressions import (
     exponent_of,
     span_of,
 )
+from lapwing.curator.plan.text_forms import AFTER_POINT, BEFORE_POINT
 from lapwing.errors import MissingBounds, UnsupportedQuery
 
 
@@ -283,7 +284,7 @@ PLACES: dict[str, tuple[int, int]] = {
 }
 """The operators, and how many arguments each takes."""
 
-PLAIN_NUMBER = "[+-]?[0-9]{1,15}([.][0-9]{1,15})?"
+PLAIN_NUMBER = f"[+-]?[0-9]{{1,{BEFORE_POINT}}}([.][0-9]{{1,{AFTER_POINT}}})?"
 """Text that counts as a number on every engine."""
 
 

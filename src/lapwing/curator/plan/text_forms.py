@@ -6,6 +6,8 @@ No form is read in two ways: if it could be (1,234 may be a thousand or one), it
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +31,11 @@ LONGEST_DIFFERENT = 32
 
 WHOLE = "[+-]?[0-9]{1,18}([.]0)?"
 """12, and 12.0 as programs write it where a column also has missing values; 12.000 may be twelve thousand."""
-NUMBER = "[+-]?([0-9]{1,15}([.][0-9]{0,15})?|[.][0-9]{1,15})([eE][+-]?[0-9]{1,2})?"
+BEFORE_POINT, AFTER_POINT = 40, 60
+"""Digits of a number. Programs write up to 21 after the point, such as 0.00010000000000000202; with an exponent of two
+digits, no double is too large or too small for any engine."""
+_MANTISSA = f"[0-9]{{1,{BEFORE_POINT}}}([.][0-9]{{0,{AFTER_POINT}}})?|[.][0-9]{{1,{AFTER_POINT}}}"
+NUMBER = f"[+-]?({_MANTISSA})([eE][+-]?[0-9]{{1,2}})?"
 DAY = (
     "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)"
     "|[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])"
@@ -44,9 +50,9 @@ MOMENT = f"{DAY}({CLOCK}({ZONE})?)?"
 
 _SIGNS = ("[.]", "[ \u00a0\u202f]", "['\u2019]")
 """What may stand between groups of three digits where a comma is the decimal sign; one of them in one number."""
-_GROUPED = "|".join(f"[0-9]{{1,3}}({sign}[0-9]{{3}}){{1,4}}" for sign in _SIGNS)
-COMMA_NUMBER = f"[+-]?([0-9]{{1,15}}|{_GROUPED})(,[0-9]{{1,15}})?"
-COMMA_WHOLE = f"[+-]?([0-9]{{1,18}}|{_GROUPED.replace('{1,4}', '{1,5}')})"
+_GROUPED = "|".join(f"[0-9]{{1,3}}({sign}[0-9]{{3}}){{1,12}}" for sign in _SIGNS)
+COMMA_NUMBER = f"[+-]?([0-9]{{1,{BEFORE_POINT}}}|{_GROUPED})(,[0-9]{{1,{AFTER_POINT}}})?"
+COMMA_WHOLE = f"[+-]?([0-9]{{1,18}}|{_GROUPED.replace('{1,12}', '{1,5}')})"
 COMMA_DATE = "[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}"
 """Numbers and a day as much of Europe writes them: 1.234,50 and 31.12.2026."""
 
@@ -70,7 +76,7 @@ class Notation:
         plain = WHOLE if kind == "integer" else NUMBER
         if not self.thousands:
             return plain
-        most, rest = (5, "([.]0)?") if kind == "integer" else (4, "([.][0-9]{0,15})?")
+        most, rest = (5, "([.]0)?") if kind == "integer" else (12, f"([.][0-9]{{0,{AFTER_POINT}}})?")
         return f"{plain}|[+-]?[0-9]{{1,3}}({self.thousands}[0-9]{{3}}){{1,{most}}}{rest}"
 
 
@@ -108,3 +114,50 @@ def _words(name: str, given: Any, usual: tuple[str, ...]) -> tuple[str, ...]:
             name, given, "has a word that is too long, or not printable", "Write the words as they are in the file."
         )
     return words
+
+
+def meaning(text: str, kind: Kind, notation: Notation = PLAIN) -> Any:
+    """What a text means where a kind is declared, as engines read it (`Dialect.from_text`); None if nothing."""
+    if kind == "text":
+        return text
+    if len(text.encode()) > LONGEST:
+        return None
+    text = text.strip(" ")
+    if kind == "boolean":
+        return True if text in notation.true else False if text in notation.false else None
+    if kind in ("number", "integer"):
+        digits = _digits(text, kind, notation)
+        return None if digits is None else float(digits) if kind == "number" else int(digits.partition(".")[0])
+    try:
+        return _day(text, notation) if kind == "date" else _moment(text)
+    except (ValueError, OverflowError):  # no such day, or beyond the calendar once it is in UTC
+        return None
+
+
+_COMMA = str.maketrans({",": ".", **dict.fromkeys(". '\u00a0\u202f\u2019", None)})
+
+
+def _digits(text: str, kind: Kind, notation: Notation) -> str | None:
+    if notation.decimal == ",":
+        pattern = COMMA_NUMBER if kind == "number" else COMMA_WHOLE
+        return text.translate(_COMMA) if re.fullmatch(pattern, text) else None
+    plain = text.replace(notation.thousands, "") if notation.thousands else text
+    return plain if re.fullmatch(notation.pattern(kind), text) else None
+
+
+def _day(text: str, notation: Notation) -> dt.date | None:
+    if notation.decimal == "," and re.fullmatch(COMMA_DATE, text) and not text.endswith("0000"):
+        day, month, year = map(int, text.split("."))
+        return dt.date(year, month, day)
+    return dt.date.fromisoformat(text[:10]) if re.fullmatch(MOMENT, text) else None
+
+
+def _moment(text: str) -> dt.datetime | None:
+    if re.fullmatch(LOCAL_MOMENT, text):
+        return dt.datetime.fromisoformat(text[:26])
+    if not re.fullmatch(ZONED_MOMENT, text):
+        return None
+    bare = re.sub(f"{ZONE}$", "", text)
+    zone = text[len(bare) :].replace(" ", "").replace(":", "")
+    ahead = dt.timedelta(hours=int(zone[1:3] or 0), minutes=int(zone[3:] or 0))
+    return dt.datetime.fromisoformat(bare[:26]) - (-ahead if zone[0] == "-" else ahead)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from lapwing.curator.ask.breaker import admit, read
+from lapwing.curator.ask.breaker import admit, fetch, read
 from lapwing.curator.ask.columns import Reading, statement_of
 from lapwing.curator.ask.query import Query
 from lapwing.curator.engines.compiler import Compiler
@@ -28,7 +28,11 @@ from lapwing.curator.plan.text_forms import Notation
 from lapwing.errors import UnsupportedQuery
 
 if TYPE_CHECKING:
+    from lapwing.curator.ask.context import Context
     from lapwing.curator.engines.engine import Source
+
+Cells = Mapping[str, Any]
+"""One row by the names of its columns."""
 
 APPEARING = ("units", "distinct")
 """Statistics that count what was never there before."""
@@ -106,13 +110,22 @@ class Reader:
         plan = self.query.plan if within is None else under(self.query.plan, within)
         return replace(self.query, context=context, plan=plan)
 
-    def _read(self, query: Query, look: Any) -> Any:
-        """Behind the breaker: a failure that may depend on a row is one fixed text, and an alarm."""
-        context = query.context
+    def fetched(self, rows: Callable[[], list[Cells]]) -> list[Cells]:
+        """Rows that a cursor of somebody's brings, behind the breaker as well."""
+        context = self.query.context
+        self._admit(context)
+        return fetch(context, rows, analyst=self.analyst, charge=self.charge)
+
+    def _admit(self, context: Context) -> None:
         admit(context)
         if context.ledger is not None:
             who = {} if self.analyst is None else {"analyst": self.analyst}
             context.ledger.admit(context.datasets, **who)
+
+    def _read(self, query: Query, look: Any) -> Any:
+        """Behind the breaker: a failure that may depend on a row is one fixed text, and an alarm."""
+        context = query.context
+        self._admit(context)
         return read(context, partial(_begun, look), analyst=self.analyst, charge=self.charge)
 
 

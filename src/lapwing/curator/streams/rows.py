@@ -6,22 +6,17 @@ are and of which types is public, and nothing else about them can be a reason to
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 import os
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
-from lapwing.curator.engines.cells import text_of, texts
-from lapwing.curator.engines.containment import contained
 from lapwing.curator.plan.declarations import is_readable
-from lapwing.curator.plan.expressions import NUMERIC, Column
+from lapwing.curator.plan.expressions import NUMERIC, Column, Kind
 from lapwing.curator.plan.nodes import Scan
-from lapwing.curator.plan.text_forms import MOMENT, NUMBER, WHOLE, Notation
+from lapwing.curator.plan.text_forms import Notation
+from lapwing.curator.streams.objects import column_of
+from lapwing.curator.streams.reading import Cells
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -29,26 +24,28 @@ if TYPE_CHECKING:
 
 Find = Callable[..., "Source"]
 """How a file, a frame or a database becomes a source: `tables.sources.find_source`."""
-Cells = Mapping[str, Any]
-"""One row by the names of its columns."""
-_PLAIN_NUMBER, _PLAIN_WHOLE, _PLAIN_MOMENT = map(re.compile, (NUMBER, WHOLE, MOMENT))
-LARGEST, LARGEST_WHOLE, LARGEST_EXACT = 10**18, 2**63 - 1, 2**53
-LARGEST_EXPONENT, MOST_DECIMALS = 300, 16_383
-"""Of a decimal number: those beyond would take long to write."""
+Fetch = Callable[[Callable[[], list[Cells]]], list[Cells]]
+"""Runs what reads rows, behind the breaker (`Reader.fetched`)."""
 _HINT = "Pass what lw.open takes, or a list of dictionaries."
 
 
-def source_of(rows: Any, scan: Scan, notation: Notation, find: Find, **options: Any) -> Source | None:
-    """The table that rows are, with every column that the stream reads; None if there are none."""
+def source_of(
+    rows: Any, scan: Scan, notation: Notation, find: Find, *, fetch: Fetch | None = None, **options: Any
+) -> Source | None:
+    """The table that rows are, with every column that the stream reads; None if there are none.
+
+    `fetch` reads the result of a query: whatever fails then may be about a record.
+    """
     if rows is None:
         return None
     if hasattr(rows, "fetchall") and "table" not in options:
-        rows = _fetched(rows, scan)
+        if fetch is None:
+            raise InvalidParameter("rows", type(rows), "is the result of a query", "Pass a file or a frame.")
+        rows = _fetched(rows, scan, fetch)
     if isinstance(rows, list | tuple):
-        return find(_arrays(rows, scan.fields), table=scan.table) if rows else None
-    origin = find(
-        _in_one_form(rows), **{"table": scan.table if _is_frame(rows) else None, "notation": notation} | options
-    )
+        return find(_arrays(rows, scan.fields, notation), table=scan.table, notation=notation) if rows else None
+    table = scan.table if _is_frame(rows) else None
+    origin = find(_typed(rows, scan.fields, notation), **{"table": table, "notation": notation} | options)
     return _declared(origin, scan)
 
 
@@ -83,29 +80,53 @@ they have objects for truth values of which one is missing. Refusing such a step
 """
 
 
-def _in_one_form(rows: Any) -> Any:
-    """Python objects of a frame or of arrays as text, by the rule of single rows; everything else as it is.
+def _typed(rows: Any, fields: Sequence[Column], notation: Notation) -> Any:
+    """Columns of Python objects as columns of their declared kinds, cell by cell; all others as they are.
 
-    One word in a column of numbers makes objects of all of them. Then 17.0 must still be the person that it is where
-    nobody wrote a word.
+    One word in a column of numbers makes objects of all of them, and a missing moment alone makes a column of moments.
+    Then 17.0 must still be the number, and the person, that it is where nobody wrote a word.
     """
+    kinds = {field.name: field.kind for field in fields}
     if type(rows).__name__ == "DataFrame" and type(rows).__module__.partition(".")[0] == "pandas":
-        import pandas as pd  # type: ignore[import-untyped]
-
         frame = rows.copy(deep=False)
-        for place in range(rows.shape[1]):
+        for place, name in enumerate(rows.columns):
             column = rows.iloc[:, place]
-            words = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
-            if _is_objects(words):
-                frame.isetitem(place, texts(column.to_numpy(dtype=object), _text))
+            taken = _column(column, kinds.get(str(name)), notation)
+            if taken is not column:
+                frame.isetitem(place, taken)
         return frame
     if isinstance(rows, dict):
-        return {name: texts(column, _text) if _is_objects(column) else column for name, column in rows.items()}
+        return {name: _column(column, kinds.get(name), notation) for name, column in rows.items()}
     return rows
 
 
-def _is_objects(column: Any) -> bool:
-    return str(getattr(column, "dtype", "")) == "object"
+def _column(column: Any, kind: Kind | None, notation: Notation) -> Any:
+    """A column of a frame or an array with a type from which its declared kind is read, cell by cell."""
+    import numpy as np
+
+    declared = getattr(column, "dtype", None)
+    inner = getattr(getattr(declared, "categories", None), "dtype", declared)  # of a category, that of its values
+    form = getattr(inner, "kind", "")
+    if form == "M" and inner is declared and kind in ("date", "timestamp"):
+        return _cut(column)
+    if kind is None or form not in ("O", "M", "m", "c") or hasattr(inner, "storage") or hasattr(inner, "pyarrow_dtype"):
+        return column
+    is_masked = isinstance(column, np.ma.MaskedArray)
+    cells = column.astype(object).filled(None) if is_masked else np.asarray(column, dtype=object)
+    taken = column_of(cells, kind, notation)
+    if not isinstance(taken, np.ma.MaskedArray) or isinstance(column, np.ndarray):
+        return taken
+    import pandas as pd  # type: ignore[import-untyped]
+
+    return (pd.arrays.IntegerArray if kind == "integer" else pd.arrays.BooleanArray)(taken.data, taken.mask)
+
+
+def _cut(column: Any) -> Any:
+    """Moments in microseconds: what is smaller is cut off, as in text and in Python's own moments."""
+    if not str(column.dtype).startswith("datetime64[ns"):
+        return column
+    zone = getattr(column.dtype, "tz", None)
+    return column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
 
 
 def _must_be_there(names: Collection[str], scan: Scan) -> None:
@@ -116,7 +137,7 @@ def _must_be_there(names: Collection[str], scan: Scan) -> None:
             raise InvalidParameter("rows", field.name, "is missing, and the stream reads this column", hint)
 
 
-def _fetched(cursor: Any, scan: Scan) -> list[dict[str, Any]]:
+def _fetched(cursor: Any, scan: Scan, fetch: Fetch) -> list[Cells]:
     """The result of a query: a relation of DuckDB, or a cursor of any database that was asked."""
     names = getattr(cursor, "columns", None)
     if names is None:
@@ -124,30 +145,12 @@ def _fetched(cursor: Any, scan: Scan) -> list[dict[str, Any]]:
     if not names:
         raise InvalidParameter("rows", type(cursor), "is not the result of a query", _HINT)
     _must_be_there(names, scan)
-    rows = contained("the database", cursor.fetchall)  # whatever it says may be about a record
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return fetch(lambda: [dict(zip(names, row, strict=True)) for row in cursor.fetchall()])
 
 
-def _arrays(rows: Sequence[Any], fields: Sequence[Column]) -> dict[str, Any]:
+def _arrays(rows: Sequence[Any], fields: Sequence[Column], notation: Notation) -> dict[str, Any]:
     """A list of dictionaries as columns, by one rule for each cell: what is no dictionary, or not there, is missing."""
-    import numpy as np
-
-    columns: dict[str, Any] = {}
-    for field in fields:
-        cells = [_cell(row, field.name) for row in rows]
-        values = [_CELLS.get(field.kind, _text)(cell) for cell in cells]
-        if field.kind == "number":
-            columns[field.name] = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-        elif field.kind == "integer":
-            missing = [value is None for value in values]
-            whole = np.array([0 if value is None else value for value in values], dtype=np.int64)
-            columns[field.name] = np.ma.MaskedArray(whole, missing)
-        elif field.kind == "timestamp":
-            columns[field.name] = np.array(values, dtype="datetime64[us]")
-        else:
-            columns[field.name] = np.empty(len(values), dtype=object)
-            columns[field.name][:] = values
-    return columns
+    return {field.name: column_of([_cell(row, field.name) for row in rows], field.kind, notation) for field in fields}
 
 
 def _cell(row: Any, name: str) -> Any:
@@ -156,86 +159,3 @@ def _cell(row: Any, name: str) -> Any:
         return row.get(name) if isinstance(row, Mapping) else None
     except Exception:
         return None
-
-
-def _total(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same rule, by which whatever fails is missing: a class of somebody's may do anything."""
-
-    def tried(cell: Any) -> Any:
-        try:
-            return read(cell.item() if hasattr(cell, "dtype") else cell)
-        except Exception:
-            return None
-
-    return tried
-
-
-@_total
-def _number(cell: Any) -> float | None:
-    """A number as a double; text only if it is plainly one."""
-    if isinstance(cell, str):
-        return float(cell) if _PLAIN_NUMBER.fullmatch(cell.strip(" ")) else None
-    if isinstance(cell, int | float | Fraction | Decimal) and not isinstance(cell, bool):
-        return float(cell)
-    return None
-
-
-@_total
-def _whole(cell: Any) -> int | None:
-    """A whole number: of 64 bits, as in a database; of at most 18 digits in text; below 2^53 as a double.
-
-    A number that was read from a database before, and waited, is read as it was then.
-    """
-    if isinstance(cell, int) and not isinstance(cell, bool):
-        return cell if -LARGEST_WHOLE - 1 <= cell <= LARGEST_WHOLE else None
-    value: int | None = None
-    if isinstance(cell, str):
-        value = int(cell.strip(" ").removesuffix(".0")) if _PLAIN_WHOLE.fullmatch(cell.strip(" ")) else None
-    elif isinstance(cell, float):
-        return int(cell) if cell.is_integer() and abs(cell) < LARGEST_EXACT else None
-    elif isinstance(cell, Fraction | Decimal) and cell == int(cell):
-        value = int(cell)
-    return value if value is not None and abs(value) < LARGEST else None
-
-
-@_total
-def _moment(cell: Any) -> dt.datetime | None:
-    """A moment in UTC, as Python's own. What pandas has for a missing one is a moment by its class, but has no year."""
-    if isinstance(cell, str):
-        cell = dt.datetime.fromisoformat(cell.strip(" ")) if _PLAIN_MOMENT.fullmatch(cell.strip(" ")) else None
-    if isinstance(cell, dt.datetime):
-        at = cell if cell.tzinfo is None else cell.astimezone(dt.UTC)
-        return dt.datetime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond)
-    return dt.datetime(cell.year, cell.month, cell.day) if isinstance(cell, dt.date) else None
-
-
-@_total
-def _text(cell: Any) -> str | None:
-    """Anything else as text, which the declarations are then read from."""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        return str(int(cell) if cell.is_integer() else cell) if abs(cell) < LARGEST_EXACT else None
-    if isinstance(cell, Decimal):
-        return _digits(cell)
-    return cell.isoformat() if isinstance(cell, dt.date) and cell == cell else text_of(cell)
-
-
-def _digits(number: Decimal) -> str | None:
-    """A decimal number as every engine writes it: all its digits, without zeros after the last decimal."""
-    if not number:
-        return "0"
-    _, _, exponent = number.as_tuple()
-    if not isinstance(exponent, int) or number.adjusted() >= LARGEST_EXPONENT or exponent < -MOST_DECIMALS:
-        return None
-    text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-@_total
-def _day(cell: Any) -> str | None:
-    """A day as text."""
-    return cell.date().isoformat() if isinstance(cell, dt.datetime) else _text(cell)
-
-
-_CELLS = {"number": _number, "integer": _whole, "timestamp": _moment, "date": _day}

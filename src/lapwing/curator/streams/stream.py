@@ -21,11 +21,12 @@ from lapwing.curator.streams import saving, state
 from lapwing.curator.streams.activity import vectors
 from lapwing.curator.streams.answers import History, Teller
 from lapwing.curator.streams.definition import Definition
+from lapwing.curator.streams.objects import LARGEST_WHOLE
 from lapwing.curator.streams.pricing import Adaptive, StreamItem
 from lapwing.curator.streams.protection import ConsecutiveSteps
 from lapwing.curator.streams.quote import notes_of
 from lapwing.curator.streams.reading import Reader, StepRows
-from lapwing.curator.streams.rows import LARGEST_WHOLE, Find, source_of
+from lapwing.curator.streams.rows import Find, source_of
 from lapwing.curator.streams.schedule import moment_of, now
 from lapwing.curator.streams.sorting import Brought, Sorter, Waiting, use_up, waiting_rows
 from lapwing.curator.streams.state import Estimates, StateFile
@@ -163,8 +164,8 @@ class Stream:
             self._must_come_once()
         shown = None
         while target > closed:
-            source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
             sorter = self._sorter(entropy)
+            source = self._source(rows, sorter, options)
             brought = sorter.brought(source, waiting, closed + 1, target, after=after, now=moment)
             closed, shown = self._close(brought, closed, target, sorter, entropy)
             if closed < target:  # somebody else closed a step meanwhile: read again
@@ -210,8 +211,8 @@ class Stream:
             self._must_go_on(database)
             if _is_known(database, batch):
                 return False
-        source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
         sorter = self._sorter(SYSTEM)
+        source = self._source(rows, sorter, options)
         kept = sorter.fetched(source)
         with self.file.transaction() as database:
             self._must_go_on(database)
@@ -274,6 +275,10 @@ class Stream:
         reader = Reader(self.definition.query, self.notation, self.facts["analyst"], self.facts["charge"])
         bare = replace(reader, query=self.definition.bare)
         return Sorter(reader, bare, self.definition.schedule, self.find, entropy.bits(256).to_bytes(32, "big"))
+
+    def _source(self, rows: Any, sorter: Sorter, options: dict[str, Any]) -> Any:
+        fetch = sorter.reader.fetched
+        return source_of(rows, self.definition.scan, self.notation, self.find, fetch=fetch, **options)
 
     def _close(
         self, brought: Brought, before: int, target: int, sorter: Sorter, entropy: Entropy
