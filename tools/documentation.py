@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 import yaml
+from notebooks import as_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "src" / "lapwing" / "web" / "documentation" / "site"
@@ -37,7 +38,6 @@ ROOMS = (
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)|!\[([^\]]*)\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^ *```")
 _ITEM = re.compile(r"^ *([-*]|\d+\.) ")
-_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def pages() -> dict[Path, str]:
@@ -72,7 +72,8 @@ def collect(source: Path) -> None:
             text = _proof(page, text)
         if place.startswith("tutorials/"):
             notebook = target.with_suffix(".ipynb")
-            notebook.write_text(json.dumps(as_notebook(text), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            cells = json.dumps(as_notebook(text, page.parent), ensure_ascii=False, indent=1)
+            notebook.write_text(f"{cells}\n", encoding="utf-8")
             text += f"\n[Download this tutorial as a notebook]({notebook.name}).\n"
         target.write_text(_weight(place) + _listed(_linked(text, page, places, source)), encoding="utf-8")
 
@@ -135,34 +136,6 @@ def _listed(text: str) -> str:
             line = " " * (4 * -(-depth // 4)) + line.lstrip()
         lines.append(line)
     return "\n".join(lines[1:]) + "\n"
-
-
-def as_notebook(text: str) -> dict[str, Any]:
-    """A page as a notebook: text and code in turns, prompts and results left out, since running makes them anew."""
-    cells: list[dict[str, Any]] = []
-
-    def add(kind: str, content: str) -> None:
-        if content.strip():
-            more: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-            source = content.strip("\n").splitlines(keepends=True)
-            cells.append({"cell_type": kind, "id": f"cell-{len(cells)}", "metadata": {}, **more, "source": source})
-
-    end = 0
-    for block in _BLOCK.finditer(text):
-        add("markdown", text[end : block.start()])
-        add("code", plain_code(block[1]))
-        end = block.end()
-    add("markdown", text[end:])
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-
-
-def plain_code(block: str) -> str:
-    """The statements of a block, without prompts and without what they print."""
-    if ">>>" not in block:
-        return block
-    lines = [line[4:] for line in block.splitlines() if line.startswith((">>> ", "... ")) or line in (">>>", "...")]
-    return "\n".join(lines) + "\n"
 
 
 def reference(source: Path) -> list[Any]:

@@ -492,7 +492,7 @@ class MissingExtra(LapwingError, ImportError):
 
     Attributes:
         package: The package that is missing.
-        extra: The extra of Lapwing that brings it, as in `pip install 'lapwing[extra]'`.
+        extra: The extra of Lapwing that brings it, as in `pip install '.[extra]'`.
 
     >>> try:
     ...     raise MissingExtra("pandas", "pandas")  # as to_pandas() does where pandas is missing

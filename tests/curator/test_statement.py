@@ -79,15 +79,67 @@ def test_every_form_names_the_unit_the_relation_the_cost_and_the_trust(answer: A
         assert "for two patients that belong together, the guarantee is weaker: ε = 1." in text
 
 
-def test_with_the_ledger_it_lists_all_charges_and_their_totals(answer: Answer, ledger: Ledger) -> None:
+def test_with_the_ledger_it_lists_the_days_and_their_totals(answer: Answer, ledger: Ledger) -> None:
     [budget] = answer.statement(ledger).facts["budgets"]
-    assert [charge["cost"].split(" (")[0] for charge in budget["charges"]] == ["ε = 0.25", "ε = 0.5"]
-    assert [charge["spent"].split(" (")[0] for charge in budget["charges"]] == ["ε = 0.25", "ε = 0.75"]
-    assert budget["charges"][-1]["spent"] == str(ledger.spent("clinic"))
-    assert budget["remaining"] == str(ledger.remaining("clinic"))
+    [day] = budget["days"]
+    assert day["charges"] == 2
+    assert day["cost"] == day["spent"] == {"text": "ε = 0.75", "epsilon": 0.75}
+    assert budget["remaining"] == {"text": "ε = 1.25", "epsilon": 1.25}
+    assert budget["allowance"]["epsilon"] == 2
     for text in forms(answer, ledger):
         assert "ε = 0.75" in text
         assert "ε = 1.25" in text
+
+
+def test_with_the_ledger_it_says_what_all_answers_and_the_whole_budget_tell_an_attacker(
+    answer: Answer, ledger: Ledger
+) -> None:
+    for text in forms(answer, ledger)[1:]:
+        strength = text.partition("How strongly")[2].partition("Privacy budget over time")[0]
+        assert "This answer costs ε = 0.5 (add_remove, per patient)" in strength
+        assert re.findall(r"at most (\d+) % sure", strength) == ["63", "68", "89"]
+        assert "two patients that belong together, the guarantee is weaker: ε = 1, and ε = 1.5 for all answers" in text
+
+
+def test_numbers_of_every_kind_of_loss_are_numbers_for_programs(tmp_path: Path) -> None:
+    for loss in (lw.ApproxDP(0.1, 1e-9), lw.ZCDP(0.1)):
+        ledger = Ledger(tmp_path / f"{type(loss).__name__}.db")
+        ledger.open("clinic", 20 * loss)
+        for _ in range(3):
+            ledger.charge("clinic", loss)
+        answer = Answer((Column("n", "count", (3,)),), loss, provenance={"datasets": ["clinic"]})
+        facts = json.loads(answer.statement(ledger).to_json())
+        name = "rho" if isinstance(loss, lw.ZCDP) else "epsilon"
+        assert facts["cost"][name] == 0.1
+        [budget] = facts["budgets"]
+        assert [budget[part][name] for part in ("spent", "allowance", "remaining")] == [0.3, 2, 1.7]
+        assert budget["days"][0]["spent"][name] == 0.3
+        assert budget["spent"]["delta"] == pytest.approx(0 if name == "rho" else 3e-9, rel=1e-8)
+
+
+def test_a_long_history_is_summed_and_loses_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger.open("clinic", PureDP(600, unit="patient"))
+    for day in range(500):
+        monkeypatch.setattr("time.time", lambda day=day: 1_700_000_000 + 86_400 * day)
+        ledger.charge("clinic", PureDP(0.5, unit="patient"))
+        ledger.charge("clinic", PureDP(0.5, unit="patient"))
+    origin = {"datasets": ["clinic"]}
+    statement = Answer((Column("n", "count", (3,)),), PureDP(0.5, unit="patient"), provenance=origin).statement(ledger)
+    assert [day["charges"] for day in statement.facts["budgets"][0]["days"]] == [2] * 500
+    rows = re.findall(r"^\| (\d\S*)(?: to (\S*))? \| ε = (\S+) \| ε = (\S+) \|$", statement.to_markdown(), re.MULTILINE)
+    assert len(rows) == 12
+    assert rows[0][:2] == ("2023-11-14", "2024-10-31")
+    assert rows[1][:2] == ("2024-11-01", "2024-11-30")
+    assert rows[-1] == ("2025-03-27", "", "1", "500")
+    assert sum(float(row[2]) for row in rows) == 500
+
+
+def test_a_statement_before_anything_was_charged_has_an_empty_history(ledger: Ledger) -> None:
+    ledger.open("clinic", PureDP(2, unit="patient"))
+    origin = {"datasets": ["clinic"]}
+    statement = Answer((Column("n", "count", (3,)),), PureDP(0.5, unit="patient"), provenance=origin).statement(ledger)
+    assert statement.facts["budgets"][0]["days"] == []
+    assert "so far together cost nothing per patient" in statement.to_markdown()
 
 
 def test_the_history_of_a_ledger_adds_up_for_every_unit(ledger: Ledger) -> None:
@@ -162,7 +214,7 @@ def test_a_stream_has_one_statement_for_all_its_steps(ledger: Ledger, tmp_path: 
     stream = question.open(tmp_path / "clinic.stream", epsilon=0.5)
     before = stream.statement(ledger, owner="The clinic")
     assert "All answers of this stream together cost ε = 0.5" in before.to_markdown()
-    assert [charge["spent"] for charge in before.facts["budgets"][0]["charges"]] == [str(PureDP(0.5, unit="patient"))]
+    assert [day["spent"]["epsilon"] for day in before.facts["budgets"][0]["days"]] == [0.5]
     first = stream.observe([{"patient": 1}])
     assert {**first.statement(ledger, owner="The clinic").facts, "notes": []} == {**before.facts, "notes": []}
     assert stream.statement(ledger, owner="The clinic") == before

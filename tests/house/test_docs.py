@@ -62,6 +62,13 @@ def test_every_link_into_the_house_leads_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
+def test_no_page_installs_from_an_index_what_is_not_released() -> None:
+    assert "not released yet" in (ROOT / "SECURITY.md").read_text(encoding="utf-8"), "released: this test may go"
+    pages = [page for page in PAGES if page.parent.name != "decisions"]
+    lines = [(page.name, line) for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
+    assert [line for line in lines if re.search(r"pip install [\"']?lapwing", line[1])] == []
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in sorted((ROOT / "docs").rglob("*.md"))]

@@ -17,7 +17,8 @@ from lapwing.privacy.losses import ZCDP, Loss, PureDP
 from lapwing.privacy.notation import at_most, visible, written_down, written_up
 from lapwing.privacy.trust import implied
 
-_SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+"""How the numbers of a loss are written."""
 _ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000 * DELTA_UNIT}
 """By how much a ledger lets charges exceed what remains, so that ten times 0.1 is 1."""
 
@@ -104,7 +105,7 @@ def _counted_in(kind: type[Loss], loss: Loss) -> Loss | None:
 
 def amount(loss: Loss, written: Callable[[Fraction], str] = written_up) -> str:
     """A loss in symbols, rounded up."""
-    amounts = {sign: getattr(loss, name) for name, sign in _SYMBOLS.items() if hasattr(loss, name)}
+    amounts = {sign: getattr(loss, name) for name, sign in SYMBOLS.items() if hasattr(loss, name)}
     if not amounts:
         return "a Rényi curve"
     return ", ".join(f"{sign} = {written(value)}" for sign, value in amounts.items() if value) or "nothing"

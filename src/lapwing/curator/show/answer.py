@@ -213,10 +213,11 @@ class Answer:
         """A privacy statement that the owner of the data can hand out.
 
         It names the unit and the relation, the cost, who is trusted and what is not protected. With the ledger it also
-        lists what was spent over time. Names of analysts and times of day are left out.
+        says what all answers so far tell together, and what was spent over time. Names of analysts and times of day are
+        left out.
 
         Args:
-            ledger: The ledger that the answer was charged to, for the privacy budget over time.
+            ledger: The ledger that the answer was charged to, for what all answers cost together.
             owner: Who is responsible for the data, as readers should see it.
 
         Returns:

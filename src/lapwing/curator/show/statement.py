@@ -1,22 +1,25 @@
 """A privacy statement about an answer, a stream or a planned release: Markdown, JSON, or a page to print.
 
-Everything in it is public already: the answer's own guarantee, and the charges of the ledger, which are made before any
-row is read. Names of analysts, keys of questions and times of day are left out.
+Everything in it is public already: the answer's own guarantee, and the allowance and the charges in the ledger, which
+are made before any row is read. Names of analysts, keys of questions and times of day are left out.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.curator.show.digits import visible
 from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.explanation import spanned
-from lapwing.privacy.quotes import amount, risk
+from lapwing.privacy.notation import written_down, written_up
+from lapwing.privacy.quotes import SYMBOLS, amount, risk
 
 if TYPE_CHECKING:
     from lapwing.privacy import Ledger, Loss
@@ -33,8 +36,15 @@ body { font: 11pt/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
 h1 { font-size: 1.5em; margin: 0 0 .5em; } h2 { font-size: 1.1em; margin: 1.2em 0 .3em; break-after: avoid; }
 p, ul { margin: .3em 0; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .4em 0; }
 th, td { text-align: left; padding: .15em 1em .15em 0; border-bottom: 1px solid #bbb; } tr, li { break-inside: avoid; }
-@page { margin: 18mm; } @media print { body { margin: 0; max-width: none; padding: 0; font-size: 9.5pt; } }
+@page { margin: 14mm 16mm; }
+@media print {
+  body { margin: 0; max-width: none; padding: 0; font-size: 8.5pt; line-height: 1.3; }
+  h1 { margin: 0 0 .2em; } h2 { margin: .7em 0 .1em; } p, ul { margin: .15em 0; } table { margin: .2em 0; }
+  th, td { padding: .05em 1.5em .05em 0; }
+}
 """
+_MOST_ROWS = 12
+"""Of all tables of charges together, so that a statement fits on a page however long its history is."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -120,9 +130,10 @@ def statement_of(
     budgets = (
         [] if ledger is None else [_budget(ledger, name, unit) for name in datasets for unit in ledger.units(name)]
     )
+    spent = [] if ledger is None else [ledger.spent(budget["dataset"], budget["unit"]) for budget in budgets]
     explained = loss.explain()
     facts = {
-        "statement": 1,
+        "statement": 2,
         "about": about,
         "owner": owner,
         "question": origin.get("question"),
@@ -134,10 +145,11 @@ def statement_of(
         "epsilon": explained.data["epsilon"],
         "delta": explained.data["delta"],
         "meaning": risk(loss),
-        "remaining": None if remaining is None else str(remaining),
+        "cost": _numbers(loss),
+        "remaining": None if remaining is None else {"text": str(remaining)} | _numbers(remaining, written_down),
         "budgets": budgets,
         "trusted": list(_trusted(loss, owner)),
-        "not_protected": list(_not_protected(loss, has_history=bool(budgets))),
+        "not_protected": list(_not_protected(loss, spent)),
         "notes": list(notes),
         "lapwing": origin.get("lapwing"),
     }
@@ -145,14 +157,36 @@ def statement_of(
 
 
 def _budget(ledger: Ledger, dataset: str, unit: str) -> dict[str, Any]:
-    """What was allowed and spent for a unit of a data set, charge after charge."""
-    days = [
-        {"day": dt.datetime.fromtimestamp(charge.time, dt.UTC).date().isoformat(), "cost": str(charge.loss)}
-        | {"spent": str(charge.total)}
-        for charge in ledger.history(dataset, unit)
-    ]
-    left = ledger.remaining(dataset, unit)
-    return {"dataset": dataset, "unit": unit, "charges": days, "remaining": str(left)}
+    """What was allowed and spent for a unit of a data set, day after day."""
+    spent, left = ledger.spent(dataset, unit), ledger.remaining(dataset, unit)
+    days = []
+    for day, group in groupby(ledger.history(dataset, unit), key=lambda charge: _day(charge.time)):
+        charges = list(group)
+        cost = sum((charge.loss for charge in charges[1:]), start=charges[0].loss)
+        days.append({"day": day, "charges": len(charges), "cost": _amount(cost), "spent": _amount(charges[-1].total)})
+    return {
+        "dataset": dataset,
+        "unit": unit,
+        "relation": spent.relation,
+        "days": days,
+        "spent": _amount(spent) | {"meaning": risk(spent)},
+        "allowance": _amount(spent + left) | {"meaning": risk(spent + left)},
+        "remaining": _amount(left, written_down),
+    }
+
+
+def _day(time: float) -> str:
+    return dt.datetime.fromtimestamp(time, dt.UTC).date().isoformat()
+
+
+def _amount(loss: Loss, written: Callable[[Fraction], str] = written_up) -> dict[str, Any]:
+    """A loss to read, and as numbers for programs."""
+    return {"text": amount(loss, written)} | _numbers(loss, written)
+
+
+def _numbers(loss: Loss, written: Callable[..., str] = written_up) -> dict[str, float]:
+    """The epsilon, delta or rho that a loss is stated in, to twelve digits; none for a curve."""
+    return {name: float(written(getattr(loss, name), 12)) for name in SYMBOLS if hasattr(loss, name)}
 
 
 def _trusted(loss: Loss, owner: str) -> Iterator[str]:
@@ -177,7 +211,7 @@ def _for_two(loss: Loss) -> Loss:
         return loss.to_approx(loss.explain().data["delta"]).for_group(2)
 
 
-def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
+def _not_protected(loss: Loss, spent: Sequence[Loss]) -> Iterator[str]:
     unit, _, span = loss.unit.partition(" in any ")
     if span:
         yield f"Longer times: what one {unit} does over more than {span} is protected less. The losses add up."
@@ -186,11 +220,12 @@ def _not_protected(loss: Loss, *, has_history: bool) -> Iterator[str]:
         "that is not in the data."
     )
     both = amount(_for_two(loss))
-    yield f"Groups: for two {unit}s that belong together, the guarantee is weaker: {both}."
+    together = f", and {amount(_for_two(spent[0]))} for all answers so far" if len(spent) == 1 else ""
+    yield f"Groups: for two {unit}s that belong together, the guarantee is weaker: {both}{together}."
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
-        if has_history
+        if spent
         else "Other answers from the same data: their losses add to this one."
     )
     if loss.explain().data["delta"]:
@@ -211,13 +246,12 @@ def _sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Part]]]
     about += [f"Responsible: {visible(facts['owner'])}"]
     yield "", [about]
     yield "Who is protected", [_protected(unit, facts["relation"])]
-    cost = _COSTS[facts["about"]].format(guarantee=visible(facts["guarantee"]))
-    yield "How strongly", [f"{cost} {visible(facts['meaning'])}"]
+    yield "How strongly", list(_strength(facts))
     if facts["budgets"]:
         yield "Privacy budget over time", list(_history(facts["budgets"]))
     elif facts["remaining"]:
         after = "This would leave {left}." if facts["about"] == "quote" else "After this answer, {left} remained."
-        yield "Privacy budget over time", [after.format(left=visible(facts["remaining"]))]
+        yield "Privacy budget over time", [after.format(left=visible(facts["remaining"]["text"]))]
     yield "Who is trusted", [[visible(line) for line in facts["trusted"]]]
     yield "What is not protected", [[visible(line) for line in facts["not_protected"]]]
     if facts["notes"]:
@@ -232,12 +266,65 @@ def _protected(unit: str, relation: str) -> str:
     return f"{each} {_RELATIONS[relation].format(unit=who, these=f' in {these}' if span else '')}"
 
 
+def _strength(facts: Mapping[str, Any]) -> Iterator[_Part]:
+    """What this costs and means, and then the same of everything that was and may be charged."""
+    cost = _COSTS[facts["about"]].format(guarantee=visible(facts["guarantee"]))
+    alone = f"{cost} {facts['meaning']}"
+    if not facts["budgets"]:
+        yield alone
+        return
+    together = [
+        line
+        for budget in facts["budgets"]
+        for name, unit in [(visible(budget["dataset"]), visible(budget["unit"]))]
+        for line in (
+            f"All answers from the data set {name} so far together cost {budget['spent']['text']} per {unit}. "
+            f"{budget['spent']['meaning']}",
+            f"The privacy budget of {name} allows {budget['allowance']['text']} per {unit} in all. When it is spent: "
+            f"{_continued(budget['allowance']['meaning'])}",
+        )
+    ]
+    yield [alone, *together]
+
+
+def _continued(sentence: str) -> str:
+    return f"{sentence[0].lower()}{sentence[1:]}"
+
+
 def _history(budgets: Sequence[Mapping[str, Any]]) -> Iterator[_Part]:
     for budget in budgets:
-        yield f"Data set {visible(budget['dataset'])}, for each {visible(budget['unit'])}:"
-        rows = [[charge["day"], visible(charge["cost"]), visible(charge["spent"])] for charge in budget["charges"]]
+        unit, left = visible(budget["unit"]), budget["remaining"]["text"]
+        yield f"Data set {visible(budget['dataset'])}, cost per {unit} ({budget['relation']}):"
+        rows = [
+            [_span(days), _sum(days), days[-1]["spent"]["text"]]
+            for days in _condensed(budget["days"], max(2, _MOST_ROWS // len(budgets)))
+        ]
         yield ["Day", "Cost", "Spent in all"], rows
-        yield f"Still to be spent: {visible(budget['remaining'])}."
+        yield f"Still to be spent: {left}."
+
+
+_Day = Mapping[str, Any]
+
+
+def _condensed(days: Sequence[_Day], most: int) -> list[Sequence[_Day]]:
+    """The days, in so many rows at most: the newest alone, those before by month, and the oldest together."""
+    if len(days) <= most:
+        return [[day] for day in days]
+    recent = most // 2
+    months = [list(month) for _, month in groupby(days[:-recent], key=lambda day: day["day"][:7])]
+    joined = max(0, len(months) + recent - most)
+    oldest = [day for month in months[: joined + 1] for day in month]
+    return [oldest, *months[joined + 1 :], *([day] for day in days[-recent:])]
+
+
+def _span(days: Sequence[_Day]) -> str:
+    first, last = days[0]["day"], days[-1]["day"]
+    return first if first == last else f"{first} to {last}"
+
+
+def _sum(days: Sequence[_Day]) -> str:
+    totals = {sign: sum(day["cost"].get(name, 0) for day in days) for name, sign in SYMBOLS.items()}
+    return ", ".join(f"{sign} = {written_up(total)}" for sign, total in totals.items() if total) or "nothing"
 
 
 def _markdown(part: _Part) -> Iterator[str]:
