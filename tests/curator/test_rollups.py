@@ -163,6 +163,31 @@ def test_what_was_published_is_exact_and_said_wherever_the_loss_is(tmp_path: Pat
     assert charged.loss.trust == lw.Trust.except_published("count of total", "count of France / Corse")
 
 
+def test_a_published_total_that_noisy_numbers_contradict_is_named_and_gets_no_intervals() -> None:
+    """336,776 flights are no total where 20 of a plane are used."""
+    names = ["country", "region", "town"]
+    table = visits(unit="who", max_rows_per_unit=1)
+    rule = "rows without a declared key and rows beyond the limits per who do not count. Otherwise no interval holds"
+    for told, right in ({(): 200}, True), ({(): 400}, False), ({(): 10}, False):
+        question = table.hierarchy(names, lw.count(), tree=PLACES, invariants=told)
+        answer = question.release(epsilon=2)
+        column = answer.table.column("count")
+        assert (column.noise is not None) == right
+        assert ("CONTRADICTED: the published number of total cannot be exact" in column.note) == (not right)
+        for notes in (question.quote(epsilon=2).notes, answer.notes):
+            assert any(rule in note for note in notes)
+            assert any("the loss is at most ε = 4 (replace, per who)" in note for note in notes)
+
+
+def test_published_numbers_that_leave_nothing_to_release_are_refused() -> None:
+    keys = {"country": ["France", "Italia"]}
+    every = {"France": 300, "Italia": 100}
+    for told in (every, {(): 400, **every}):
+        question = visits().hierarchy(["country"], lw.count(), keys=keys, invariants=told)
+        with pytest.raises(InvalidParameter, match="nothing is left to release"):
+            question.quote(epsilon=1)
+
+
 def test_intervals_of_every_node_hold_the_plain_count() -> None:
     names, runs = ["country", "region", "town"], 120
     expected = by_hand(names)

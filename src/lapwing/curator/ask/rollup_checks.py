@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lapwing.curator.aggregates.base import Estimator
+from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.plan.rollups import check_labels, known_paths
 from lapwing.errors import InvalidParameter, UnsupportedQuery
-from lapwing.privacy import Trust
+from lapwing.privacy import Loss, Trust
 
 if TYPE_CHECKING:
     from lapwing.curator.ask.question import Question
@@ -55,8 +57,8 @@ def trust_of(question: Question) -> Trust | None:
     return Trust.except_published(*(f"{output} of {rollup.name_of(path)}" for path, _ in rollup.invariants))
 
 
-def rollup_notes(question: Question) -> tuple[str, ...]:
-    """What to know about levels that add up."""
+def rollup_notes(question: Question, loss: Loss) -> tuple[str, ...]:
+    """What to know about levels that add up, at this price."""
     rollup = question.rollup
     if rollup is None:
         return ()
@@ -74,11 +76,24 @@ def rollup_notes(question: Question) -> tuple[str, ...]:
         )
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")
-    trust = trust_of(question)
-    if trust is not None:
-        remarks.append(
-            f"NOT PROTECTED: {', '.join(trust.published)}. "
-            f"{'It was' if len(trust.published) == 1 else 'They were'} published exactly, so no epsilon protects "
-            f"{'it' if len(trust.published) == 1 else 'them'}"
-        )
-    return tuple(remarks)
+    return (*remarks, *_published_notes(question, loss))
+
+
+def _published_notes(question: Question, loss: Loss) -> tuple[str, ...]:
+    """What numbers that were published exactly must be, and what they leave protected."""
+    trust, unit = trust_of(question), question.context.unit
+    if trust is None:
+        return ()
+    one = len(trust.published) == 1
+    it, agree = ("it", "this number") if one else ("them", "these numbers")
+    each_row = is_each_row(question.plan)
+    limits = "" if each_row else f" and rows beyond the limits per {unit}"
+    kept = replace(loss, trust=None).to_replace()
+    return (
+        f"NOT PROTECTED: {', '.join(trust.published)}. {'It was' if one else 'They were'} published exactly, so no "
+        f"epsilon protects {it}",
+        f"what stays protected is in which group a {unit} is. Between two tables that agree in {agree}, in which one "
+        f"{unit} is in different groups, the loss is at most {kept}",
+        f"{agree} must be exact for the rows used: rows without a declared key{limits} do not count. Otherwise no "
+        "interval holds",
+    )
