@@ -144,6 +144,32 @@ def test_a_half_width_reaches_the_farther_end() -> None:
     assert digits.half_widths(column) == ["± 30", "± 1", "", ""]
 
 
+def test_numbers_that_add_up_are_shown_with_all_their_digits_beside_rounded_noise() -> None:
+    spans = ((68_900.0, 69_561.0), (24_000.0, 25_000.0), (44_000.0, 45_000.0))
+    column = Column("n", "count", (69_219, 24_824, 44_395), noise=spans, in_full=True)
+    assert [cell.value for cell in digits.shown(column)] == ["69,219", "24,824", "44,395"]
+    assert digits.shown(column)[0].noise == "68,900 to 69,570"
+    assert digits.half_widths(column)[0] == "± 350"
+    halves = Column("x", "sum", (69_219.5, 24_824.5, 44_395.0), noise=spans, in_full=True)
+    assert digits.shown(halves)[0].value == "69,220", "what is not whole is rounded to its noise"
+
+
+def test_a_printed_tree_adds_up() -> None:
+    sizes = {letter: 3000 // (place + 1) for place, letter in enumerate("abcdefgh")}
+    asked = lw.count(), lw.sum("paid")
+    answer = shops(sizes).release_hierarchy(["side", "shop"], *asked, epsilon=0.02)
+    for read in (answer, lw.Answer.from_json(answer.to_json())):
+        lines = read.tree("count").splitlines()[1:]
+        counts = {depth: [] for depth in (0, 3, 6)}  # type: dict[int, list[int]]
+        for line in lines:
+            name, number = re.match(r"(\W*\w+)\s+([\d,]+)", line).groups()  # type: ignore[union-attr]
+            counts[len(name) - len(name.lstrip(" │├└─"))].append(int(number.replace(",", "")))
+        [total] = counts[0]
+        assert total == sum(counts[3]) == sum(counts[6])
+    assert any(note.startswith("sum_paid: shown with as many digits") for note in answer.notes)
+    assert "in_full" not in shops(sizes).agg(lw.count()).release(epsilon=1).to_json()
+
+
 def test_marginals_are_drawn_table_by_table(tmp_path: Path) -> None:
     table = shops({"a": 40, "b": 30, "p": 3, "q": 1})
     released = table.marginals([["side", "shop"], ["shop"], []], lw.count(), lw.sum("paid")).release(epsilon=EXACT)

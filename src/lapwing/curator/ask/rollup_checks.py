@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lapwing.curator.aggregates.base import Estimator
+from lapwing.curator.aggregates.base import Bound, Estimator
 from lapwing.curator.plan.nodes import is_each_row
-from lapwing.curator.plan.rollups import check_labels, known_paths
+from lapwing.curator.plan.rollups import Rollup, check_labels, known_paths
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.privacy import Loss, Trust
 
@@ -69,6 +69,12 @@ def rollup_notes(question: Question, loss: Loss) -> tuple[str, ...]:
         remarks.append(
             "means and spreads are computed for each group by itself, so they need not fit those of its parts"
         )
+    rounded = [bound.output for bound in question.bounds if bound.aggregate.adds_up and not _is_whole(bound, rollup)]
+    if rounded:
+        remarks.append(
+            f"{' and '.join(rounded)}: shown with as many digits as the noise leaves meaningful. So the numbers as "
+            "shown need not add up; those in to_csv() do"
+        )
     if rollup.integers:
         remarks.append(
             "an interval is for the exact number. The number beside it was then rounded and adjusted, so that all "
@@ -77,6 +83,11 @@ def rollup_notes(question: Question, loss: Loss) -> tuple[str, ...]:
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")
     return (*remarks, *_published_notes(question, loss))
+
+
+def _is_whole(bound: Bound, rollup: Rollup) -> bool:
+    """Whether its numbers are whole, which are shown in full."""
+    return rollup.integers and all(grid.granularity.denominator == 1 for grid in bound.grids)
 
 
 def _published_notes(question: Question, loss: Loss) -> tuple[str, ...]:

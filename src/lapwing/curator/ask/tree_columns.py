@@ -210,6 +210,7 @@ def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Sequence[Confi
             bound.note,
             clipped=bool(bound.grids),
             type=kind,  # type: ignore[arg-type]
+            in_full=rollup.integers,
         )
     estimates = [_estimate(aggregate, bound, numbers, row, confidence[row]) for row in rows]
     populations = tuple(estimate.interval for estimate in estimates)
@@ -221,6 +222,7 @@ def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Sequence[Confi
         populations if any(populations) else None,
         aggregate.remarks(bound, estimates),
         clipped=bool(bound.grids),
+        in_full=aggregate.adds_up and rollup.integers,
     )
 
 
