@@ -62,20 +62,28 @@ def rollup_notes(question: Question, loss: Loss) -> tuple[str, ...]:
     rollup = question.rollup
     if rollup is None:
         return ()
-    averaged = [aggregate for aggregate in question.aggregates if not aggregate.adds_up]
-    adding = "counts and sums" if averaged else "the numbers"
-    remarks = [f"{adding} of all levels add up: {' → '.join(rollup.levels)}"]
+    post, bounds = question.post, question.bounds
+    added = {bound: post.names_of(bound.output) for bound in bounds if bound.aggregate.adds_up}
+    shown = [name for names in added.values() for name in names]
+    averaged = any(post.names_of(bound.output) for bound in bounds if not bound.aggregate.adds_up)
+    levels, remarks = " → ".join(rollup.levels), list[str]()
+    if shown and post.cuts:
+        remarks.append(f"HAVING or LIMIT may have left groups out. Those that are shown need not add up ({levels})")
+    elif shown:
+        alone = len(shown) >= sum(name not in rollup.names for name, _ in post.outputs or ())
+        adding = "counts and sums" if averaged else "the numbers" if alone else " and ".join(shown)
+        remarks.append(f"{adding} of all levels add up: {levels}")
     if averaged:
         remarks.append(
             "means and spreads are computed for each group by itself, so they need not fit those of its parts"
         )
-    rounded = [bound.output for bound in question.bounds if bound.aggregate.adds_up and not _is_whole(bound, rollup)]
-    if rounded:
+    rounded = [name for bound, names in added.items() if not _is_whole(bound, rollup) for name in names]
+    if rounded and not post.cuts:
         remarks.append(
             f"{' and '.join(rounded)}: shown with as many digits as the noise leaves meaningful. So the numbers as "
             "shown need not add up; those in to_csv() do"
         )
-    if rollup.integers:
+    if shown and rollup.integers:
         remarks.append(
             "an interval is for the exact number. The number beside it was then rounded and adjusted, so that all "
             "levels add up and none is negative; it need not be in the middle"

@@ -329,6 +329,8 @@ class Answer:
     def to_map_csv(self, path: str | PathLike[str] | None = None) -> str:
         """The leaves of an answer of levels as CSV: a code for a map to join on, the values and their intervals.
 
+        The code is the last label of a leaf, or its whole path ("EWR / 1") where leaves are called alike. It is unique.
+
         Args:
             path: The file to write. None means that the text is only returned.
 
