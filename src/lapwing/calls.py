@@ -133,7 +133,7 @@ def _usage(name: str, wanted: Signature) -> str:
     words = []
     for parameter in wanted.parameters.values():
         if _is_required(parameter) or parameter.name == "epsilon":
-            example = example_of(parameter.name)
+            example = example_of(f"{name}.{parameter.name}", example_of(parameter.name))
             words.append(f"{parameter.name}={example}" if parameter.kind is Parameter.KEYWORD_ONLY else example)
     return f"Write {name}({', '.join(words)}), for example."
 

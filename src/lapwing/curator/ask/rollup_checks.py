@@ -43,8 +43,9 @@ def check_rollup(question: Question) -> None:
             raise InvalidParameter("weights", rollup.weights, "must be above 0 where keys are secret", "Leave it out.")
     if rollup.invariants:
         if len(question.bounds) > 1 or not question.aggregates[0].counts:
-            why = "are published values of one count, and this question asks for something else as well"
-            raise InvalidParameter("invariants", len(question.bounds), why, "Ask for lw.count() alone.")
+            outputs = [bound.output for bound in question.bounds]
+            why = f"are published numbers of a count, and this question asks for {' and '.join(outputs)}"
+            raise InvalidParameter("invariants", dict(rollup.invariants), why, "Ask for lw.count() alone.")
         known_paths(rollup, grouping, secret=grouping.secret)
 
 
