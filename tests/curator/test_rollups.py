@@ -453,6 +453,8 @@ def test_errors_of_levels_name_what_was_written_and_what_would_fit() -> None:
         visits().hierarchy(names, lw.count(), lw.sum("cost"), tree=PLACES, invariants={(): 400})
     with pytest.raises(InvalidParameter, match=r"must name each column once. Write \['country'\]"):
         visits(keys=KEYS).marginals([["country", "country"]])
+    with pytest.raises(InvalidCall, match=r"lw.open\(…, max_rows_per_unit=20\), or table.bounded"):
+        visits().release_hierarchy(names, lw.count(), tree=PLACES, max_rows_per_unit=3, epsilon=1)
     days = visits().hierarchy(lw.dates("day", "2025-01-01", "2025-04-30"), lw.count()).quote(epsilon=1)
     assert "rows whose day is not from 2025-01-01 to 2025-04-30 are left out" in days.notes
 
@@ -469,6 +471,14 @@ def test_where_there_may_be_no_rows_intervals_of_means_and_spreads_are_as_wide_a
             assert column.noise[1] == widest
             assert all(span is not None and widest[0] <= span[0] <= span[1] <= widest[1] for span in column.noise)
             assert "as wide as the bounds allow means: too few rows to know this" in column.note
+
+
+def test_quotes_and_answers_say_that_rows_without_a_unit_are_left_out() -> None:
+    told = "rows without a who are left out"
+    question = visits(unit="who").agg(lw.count())
+    assert told in question.quote(epsilon=1).notes
+    assert told in question.release(epsilon=1).notes
+    assert told not in visits().agg(lw.count()).quote(epsilon=1).notes
 
 
 def test_a_contradiction_between_invariants_is_told_by_the_name_of_its_node() -> None:

@@ -175,7 +175,7 @@ def rows_notes(query: Question) -> tuple[str, ...]:
     unit, keys = query.context.unit, query.grouping.keys
     if is_each_row(query.plan):
         return (f"{EACH_ROW_COUNTS}: somebody with several rows is not protected as one person",)
-    remarks = [query.effective.explain(unit, grouped=bool(keys))]
+    remarks = [query.effective.explain(unit, grouped=bool(keys)), f"rows without a {unit} are left out"]
     limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
     if keys and used < limit:
         remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: write {used} for less noise")
