@@ -104,13 +104,13 @@ def _published_notes(question: Question, loss: Loss) -> tuple[str, ...]:
     trust, unit = trust_of(question), question.context.unit
     if trust is None:
         return ()
-    one = len(trust.published) == 1
-    it, agree = ("it", "this number") if one else ("them", "these numbers")
+    single = len(trust.published) == 1
+    it, agree = ("it", "this number") if single else ("them", "these numbers")
     each_row = is_each_row(question.plan)
     limits = "" if each_row else f" and rows beyond the limits per {unit}"
     kept = replace(loss, trust=None).to_replace()
     return (
-        f"NOT PROTECTED: {', '.join(trust.published)}. {'It was' if one else 'They were'} published exactly, so no "
+        f"NOT PROTECTED: {', '.join(trust.published)}. {'It was' if single else 'They were'} published exactly, so no "
         f"epsilon protects {it}",
         f"what stays protected is in which group a {unit} is. Between two tables that agree in {agree}, in which one "
         f"{unit} is in different groups, the loss is at most {kept}",
