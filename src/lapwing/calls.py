@@ -52,7 +52,14 @@ def also_called(**synonyms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return lambda function: helpful(function, synonyms)
 
 
-def helpful(function: Callable[P, T], synonyms: Mapping[str, str] = {}) -> Callable[P, T]:
+def instead_of(**instead: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A helpful function that says what to write instead of some keywords, which belong elsewhere."""
+    return lambda function: helpful(function, instead=instead)
+
+
+def helpful(
+    function: Callable[P, T], synonyms: Mapping[str, str] = {}, instead: Mapping[str, str] = {}
+) -> Callable[P, T]:
     """The same function, whose misfitting calls raise `InvalidCall`."""
 
     @wraps(function)
@@ -66,7 +73,7 @@ def helpful(function: Callable[P, T], synonyms: Mapping[str, str] = {}) -> Calla
                 wanted, given = wanted.replace(parameters=list(wanted.parameters.values())[1:]), args[1:]
             if first == "cls":
                 name = f"{getattr(args[0], '__name__', '')}.{name}"
-            misfit = _misfit(name, wanted, given, named, synonyms=synonyms)
+            misfit = _misfit(name, wanted, given, named, instead, synonyms)
             raise error if misfit is None else misfit from None
 
     return called
@@ -133,7 +140,7 @@ def _usage(name: str, wanted: Signature) -> str:
     words = []
     for parameter in wanted.parameters.values():
         if _is_required(parameter) or parameter.name == "epsilon":
-            example = example_of(parameter.name)
+            example = example_of(f"{name}.{parameter.name}", example_of(parameter.name))
             words.append(f"{parameter.name}={example}" if parameter.kind is Parameter.KEYWORD_ONLY else example)
     return f"Write {name}({', '.join(words)}), for example."
 

@@ -153,7 +153,7 @@ _EXAMPLES = {
 
 
 def add_examples(**words: str) -> None:
-    """Let a room say what one might write for the parameters that only it has."""
+    """Let a room say what one might write for the parameters that only it has, or for "function.parameter"."""
     _EXAMPLES.update(words)
 
 

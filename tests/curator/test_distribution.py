@@ -84,6 +84,23 @@ def test_what_is_read_from_it_lies_in_its_interval_as_often_as_it_says(spend: di
     assert_seldom(ranges, runs, 0.1)
 
 
+def test_quantiles_near_the_ends_lie_in_their_intervals_as_often_as_they_say() -> None:
+    runs, values = 40, np.sort(np.random.default_rng(5).normal(50, 12, 1500).clip(1, 99))
+    table = lw.open({"x": values}, unit=lw.EACH_ROW, name="t")
+    exact = {q: values[int(np.ceil(q * len(values))) - 1] for q in (0.0005, 0.001, 0.01, 0.99, 0.999, 0.9999)}
+    missed = 0
+    for _ in range(runs):
+        answer = table.agg(lw.cdf("x", edges=range(0, 101, 2))).release(rho=0.1)
+        read = {q: answer.quantile(q) for q in exact}
+        missed += any(not read[q].low <= value <= read[q].high for q, value in exact.items())
+    assert_seldom(missed, runs, 0.05)
+
+
+def test_count_and_count_below_say_why_they_differ() -> None:
+    answer = opened(drawn_ages(20)).agg(lw.cdf("age", edges=EDGES)).release(epsilon=0.1)
+    assert any("sums of count differ a little from count_below" in note for note in answer.notes)
+
+
 def test_no_unit_moves_a_level_further_than_its_noise_is_for() -> None:
     ages = drawn_ages(60, seed=4)
     for most in (1, 3):
@@ -165,6 +182,8 @@ def test_the_shape_is_the_same_for_nobody() -> None:
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).between(18, 65), "nearest edge is 20"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).between(65, 20), "above the other"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).quantile(1.5), "q"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).quantile(0), "least or the greatest"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).quantile(1), "least or the greatest"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_its_reason(ask: Any, why: str) -> None:

@@ -163,6 +163,31 @@ def test_what_was_published_is_exact_and_said_wherever_the_loss_is(tmp_path: Pat
     assert charged.loss.trust == lw.Trust.except_published("count of total", "count of France / Corse")
 
 
+def test_a_published_total_that_noisy_numbers_contradict_is_named_and_gets_no_intervals() -> None:
+    """336,776 flights are no total where 20 of a plane are used."""
+    names = ["country", "region", "town"]
+    table = visits(unit="who", max_rows_per_unit=1)
+    rule = "rows without a declared key and rows beyond the limits per who do not count. Otherwise no interval holds"
+    for told, right in ({(): 200}, True), ({(): 400}, False), ({(): 10}, False):
+        question = table.hierarchy(names, lw.count(), tree=PLACES, invariants=told)
+        answer = question.release(epsilon=2)
+        column = answer.table.column("count")
+        assert (column.noise is not None) == right
+        assert ("CONTRADICTED: the published number of total cannot be exact" in column.note) == (not right)
+        for notes in (question.quote(epsilon=2).notes, answer.notes):
+            assert any(rule in note for note in notes)
+            assert any("the loss is at most ε = 4 (replace, per who)" in note for note in notes)
+
+
+def test_published_numbers_that_leave_nothing_to_release_are_refused() -> None:
+    keys = {"country": ["France", "Italia"]}
+    every = {"France": 300, "Italia": 100}
+    for told in (every, {(): 400, **every}):
+        question = visits().hierarchy(["country"], lw.count(), keys=keys, invariants=told)
+        with pytest.raises(InvalidParameter, match="nothing is left to release"):
+            question.quote(epsilon=1)
+
+
 def test_intervals_of_every_node_hold_the_plain_count() -> None:
     names, runs = ["country", "region", "town"], 120
     expected = by_hand(names)
@@ -413,6 +438,47 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def test_wrong_options_are_told_before_anything_is_read(options: dict[str, Any]) -> None:
     with pytest.raises((InvalidParameter, InvalidCall)):
         visits().hierarchy(["country", "region", "town"], lw.count(), **options).quote(epsilon=1, delta=1e-6)
+
+
+def test_errors_of_levels_name_what_was_written_and_what_would_fit() -> None:
+    names = ["country", "region", "town"]
+    with pytest.raises(InvalidCall, match=r"Did you mean by\? Write dates\('day', '2025-01-01', '2025-12-31'\)"):
+        lw.dates("day", "2025-01-01", "2025-12-31", levels=["month"])  # type: ignore[call-arg]
+    with pytest.raises(InvalidParameter, match=r"weights = \[1\.0, 2\.0\]: must be a number for each of the 4 levels"):
+        visits().hierarchy(names, lw.count(), tree=PLACES, weights=[1, 2]).quote(epsilon=1)
+    bins = lw.bins("cost", [0, 25, 75, 100])
+    with pytest.raises(InvalidParameter, match=r"\{\('75 – 100', '75 – 100'\): 40\} for one group"):
+        visits().hierarchy(bins, lw.count(), invariants={"0 – 25": 5}).quote(epsilon=1)
+    with pytest.raises(InvalidParameter, match="asks for count and sum_cost"):
+        visits().hierarchy(names, lw.count(), lw.sum("cost"), tree=PLACES, invariants={(): 400})
+    with pytest.raises(InvalidParameter, match=r"must name each column once. Write \['country'\]"):
+        visits(keys=KEYS).marginals([["country", "country"]])
+    with pytest.raises(InvalidCall, match=r"lw.open\(…, max_rows_per_unit=20\), or table.bounded"):
+        visits().release_hierarchy(names, lw.count(), tree=PLACES, max_rows_per_unit=3, epsilon=1)
+    days = visits().hierarchy(lw.dates("day", "2025-01-01", "2025-04-30"), lw.count()).quote(epsilon=1)
+    assert "rows whose day is not from 2025-01-01 to 2025-04-30 are left out" in days.notes
+
+
+def test_where_there_may_be_no_rows_intervals_of_means_and_spreads_are_as_wide_as_bounds() -> None:
+    """Noise of an empty group may take all of its sum to one end: "−60 from −60 to −60" would be false."""
+    keys, asked = {"country": ["nowhere", "France"]}, (lw.mean("cost"), lw.std("cost"), lw.variance("cost"))
+    question = visits(source=FRAME.assign(cost=FRAME["cost"] + 0.5)).hierarchy(["country"], *asked, keys=keys)
+    for _ in range(20):
+        answer = question.release(epsilon=0.4, confidence=1 - FALSE_ALARM / 100)
+        for name, widest in (("mean_cost", (0, 100)), ("std_cost", (0, 50)), ("variance_cost", (0, 2500))):
+            column = answer.table.column(name)
+            assert column.noise is not None
+            assert column.noise[1] == widest
+            assert all(span is not None and widest[0] <= span[0] <= span[1] <= widest[1] for span in column.noise)
+            assert "as wide as the bounds allow means: too few rows to know this" in column.note
+
+
+def test_quotes_and_answers_say_that_rows_without_a_unit_are_left_out() -> None:
+    told = "rows without a who are left out"
+    question = visits(unit="who").agg(lw.count())
+    assert told in question.quote(epsilon=1).notes
+    assert told in question.release(epsilon=1).notes
+    assert told not in visits().agg(lw.count()).quote(epsilon=1).notes
 
 
 def test_a_contradiction_between_invariants_is_told_by_the_name_of_its_node() -> None:

@@ -144,6 +144,85 @@ def test_a_half_width_reaches_the_farther_end() -> None:
     assert digits.half_widths(column) == ["± 30", "± 1", "", ""]
 
 
+def test_numbers_that_add_up_are_shown_with_all_their_digits_beside_rounded_noise() -> None:
+    spans = ((68_900.0, 69_561.0), (24_000.0, 25_000.0), (44_000.0, 45_000.0))
+    column = Column("n", "count", (69_219, 24_824, 44_395), noise=spans, in_full=True)
+    assert [cell.value for cell in digits.shown(column)] == ["69,219", "24,824", "44,395"]
+    assert digits.shown(column)[0].noise == "68,900 to 69,570"
+    assert digits.half_widths(column)[0] == "± 350"
+    halves = Column("x", "sum", (69_219.5, 24_824.5, 44_395.0), noise=spans, in_full=True)
+    assert digits.shown(halves)[0].value == "69,220", "what is not whole is rounded to its noise"
+
+
+def test_a_printed_tree_adds_up() -> None:
+    sizes = {letter: 3000 // (place + 1) for place, letter in enumerate("abcdefgh")}
+    asked = lw.count(), lw.sum("paid")
+    answer = shops(sizes).release_hierarchy(["side", "shop"], *asked, epsilon=0.02)
+    for read in (answer, lw.Answer.from_json(answer.to_json())):
+        lines = read.tree("count").splitlines()[1:]
+        counts = {depth: [] for depth in (0, 3, 6)}  # type: dict[int, list[int]]
+        for line in lines:
+            name, number = re.match(r"(\W*\w+)\s+([\d,]+)", line).groups()  # type: ignore[union-attr]
+            counts[len(name) - len(name.lstrip(" │├└─"))].append(int(number.replace(",", "")))
+        [total] = counts[0]
+        assert total == sum(counts[3]) == sum(counts[6])
+    assert any(note.startswith("sum_paid: shown with as many digits") for note in answer.notes)
+    assert "in_full" not in shops(sizes).agg(lw.count()).release(epsilon=1).to_json()
+
+
+def rolled(having: str = "", select: str = "side, shop, COUNT(*) AS n") -> lw.Answer:
+    sizes = {"a": 3000, "b": 500, "p": 2000, "q": 1800}
+    text = f"SELECT {select} FROM t GROUP BY ROLLUP (side, shop) {having}"
+    return shops(sizes).sql(text, epsilon=EXACT)
+
+
+def test_levels_of_which_groups_were_left_out_are_a_list_and_say_so(tmp_path: Path) -> None:
+    whole, cut = drawn(rolled(), tmp_path), drawn(rolled("HAVING COUNT(*) > 1900"), tmp_path)
+    assert "areas are proportional" in whole.get_supxlabel()
+    said = cut.get_supxlabel().replace("\n", " ")
+    assert "areas" not in said
+    assert "groups that HAVING or LIMIT left out are not shown" in said
+    assert [label.get_text().strip() for label in cut.axes[0].get_yticklabels()] == ["total", "east", "a", "west", "p"]
+    assert not titles(drawn(rolled("HAVING n > 3100 AND n < 3600"), tmp_path))[0].endswith("in all")
+
+
+def test_levels_of_which_groups_were_left_out_are_called_by_their_whole_names() -> None:
+    without_parents = rolled("HAVING n < 3000 AND n > 0")
+    assert [line.split("  ")[0] for line in without_parents.tree().splitlines()[1:]] == [
+        "east / b",
+        "west / p",
+        "west / q",
+    ]
+    largest = rolled("ORDER BY n DESC LIMIT 3")
+    assert largest["n"] == (7300, 3800, 3500)
+    assert largest.to_map_csv().splitlines() == ["code,side,shop,n,n_low,n_high"], "a side is no leaf"
+    assert len(rolled("ORDER BY n DESC LIMIT 100").leaves()) == 8, "nothing was left out"
+
+
+def test_only_levels_that_add_up_are_said_to() -> None:
+    told = "of all levels add up"
+    assert any(note == f"the numbers {told}: total → side → shop" for note in rolled().notes)
+    for answer in (
+        rolled("HAVING n > 10"),
+        rolled("ORDER BY n DESC LIMIT 4"),
+        rolled(select="side, shop, 1 - COUNT(*) AS n"),
+    ):
+        assert not any(told in note for note in answer.notes)
+    assert any("HAVING or LIMIT may have left groups out" in note for note in rolled("HAVING n > 10").notes)
+    both = rolled(select="side, shop, COUNT(*) AS n, 1 - COUNT(*) AS m")
+    assert any(note == f"n {told}: total → side → shop" for note in both.notes)
+
+
+def test_codes_of_a_map_are_unique() -> None:
+    assert rolled().leaves()["code"][:5] == ("east / a", "east / b", "east / p", "east / q", "west / a")
+    table = opened(pd.DataFrame({"side": ["x"] * 60 + ["y"] * 60, "town": ["u"] * 60 + ["v"] * 60}))
+    secret = table.release_hierarchy(["side", "town"], lw.count(), epsilon=10, delta=1e-4)
+    codes = secret.leaves()["code"]
+    assert codes == ("u", "x / everything else", "v", "y / everything else", "everything else")
+    plain = shops({"a": 400, "b": 30}).release_hierarchy(["shop"], lw.count(), epsilon=1)
+    assert plain.leaves()["code"] == ("a", "b")
+
+
 def test_marginals_are_drawn_table_by_table(tmp_path: Path) -> None:
     table = shops({"a": 40, "b": 30, "p": 3, "q": 1})
     released = table.marginals([["side", "shop"], ["shop"], []], lw.count(), lw.sum("paid")).release(epsilon=EXACT)

@@ -249,6 +249,22 @@ def test_levels_below_a_published_one_share_the_whole_loss() -> None:
     assert both.release([2, 2, 3, 2]).levels[0].tolist() == [9]
 
 
+@together("money", [{"epsilon": 1}, {"rho": 0.2}])
+def test_noisy_numbers_say_which_invariants_cannot_be_exact(
+    money: dict[str, Any],
+) -> None:
+    tree, leaves = Tree([[3], [2, 2, 3]]), [400, 30, 0, 0, 70, 120, 50]
+    right: dict[tuple[int, int], int] = {(0, 0): 670, (1, 0): 430, (2, 4): 70}
+    for node in right:
+        told = Hierarchy(tree=tree, invariants=right, **money)
+        assert told.release(leaves).contradicted == ()
+        moved = [*leaves]
+        moved[{(0, 0): 6, (1, 0): 1, (2, 4): 4}[node]] += 900
+        assert node in told.release(moved).contradicted
+    uneven = Hierarchy(tree=Tree([[2], [2, 0]]), invariants={(2, 0): 3, (2, 1): 4}, **money)
+    assert uneven.release([3, 4, 9]).contradicted == (), "what was not measured is not contradicted"
+
+
 @together(
     ("options", "name"),
     [
@@ -267,6 +283,7 @@ def test_levels_below_a_published_one_share_the_whole_loss() -> None:
         ({"invariants": {(0, 0): -1}}, "invariants"),
         ({"invariants": {(0, 0): 5, (1, 0): 9}}, "invariants"),
         ({"invariants": {(0, 0): 5, (1, 0): 1, (1, 1): 1}}, "invariants"),
+        ({"invariants": {(2, place): 5 for place in range(4)}}, "invariants"),
     ],
 )
 def test_wrong_parameters_are_told(options: dict[str, Any], name: str) -> None:

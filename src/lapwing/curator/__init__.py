@@ -45,6 +45,7 @@ checks.add_examples(
     source="'visits.csv'",
     sql="'SELECT COUNT(*) FROM visits'",
     unit="'patient_id'",
+    **{"dates.column": "'day'", "dates.start": "'2025-01-01'", "dates.end": "'2025-12-31'"},
 )
 
 __all__ = [

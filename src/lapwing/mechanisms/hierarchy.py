@@ -16,7 +16,7 @@ from lapwing.exact import float_up
 from lapwing.mechanisms.additive import vector_steps
 from lapwing.mechanisms.consistency import LeastSquares, whole_numbers
 from lapwing.mechanisms.gaussian import Gaussian
-from lapwing.mechanisms.known_nodes import KnownNodes
+from lapwing.mechanisms.known_nodes import KnownNodes, if_unknown
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.level_weights import Workload, given_weights, level_weights
 from lapwing.mechanisms.linear_tails import deviations
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LARGEST_SUM = 1 << 62
 """Sums over leaves are clamped to this, so that none wraps around."""
 _HALF = 32
+_FALSE_ALARM = Fraction(1, 10**9)
+"""The probability that right invariants are said to be contradicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class TreeEstimate:
     """Values that add up: whole numbers, or the estimates themselves."""
     estimates: tuple[NDArray[np.float64], ...]
     """Unbiased, and possibly negative or broken; intervals are around these."""
+    contradicted: tuple[tuple[int, int], ...] = ()
+    """Invariants, as (level, place), that the noisy numbers contradict. If there are any, no interval holds."""
 
     @property
     def leaves(self) -> NDArray[Any]:
@@ -90,7 +94,8 @@ class Hierarchy(Mechanism):
         integers: Release whole numbers.
         non_negative: Release no number below 0; only with `integers`.
         invariants: Numbers of nodes that were published exactly, {(level, place): value}. The answer agrees with them,
-            and levels of which all nodes are known cost nothing. What they tell about people is **not protected**.
+            and levels of which all nodes are known cost nothing. They must be the exact sums of the data: otherwise
+            no interval holds. What they tell about people is **not protected**.
 
     >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
     >>> country, regions, cities = towns.release([10, 20, 30, 40, 50]).levels
@@ -126,6 +131,9 @@ class Hierarchy(Mechanism):
         if self.non_negative and not self.integers:
             self._set(non_negative=False)
         known = KnownNodes.of(self.tree, self.invariants, non_negative=self.non_negative)
+        if len(known.levels) == self.tree.levels:
+            why = "must leave a number open. Together they say all numbers, so nothing is left to release"
+            raise InvalidParameter("invariants", tuple(self.invariants), why, "Leave out those that need noise.")
         sizes = self._sensitivities()
         size = checks.positive(epsilon=self.epsilon) if self.rho is None else checks.positive(rho=self.rho)
         if isinstance(self.weights, str):
@@ -193,7 +201,7 @@ class Hierarchy(Mechanism):
             entropy: Source of randomness; the secure one by default.
 
         Returns:
-            An array for each level. What is not measured is 0, and what is known is exact.
+            An array for each level. What is not measured is 0.
         """
         import numpy as np
 
@@ -206,24 +214,39 @@ class Hierarchy(Mechanism):
                 noisy.append(noise.release(np.append(exact[level], 0), entropy)[:1])
             else:
                 noisy.append(noise.release(exact[level], entropy))
-        return self._known.put_into(noisy)
+        return noisy
 
     def consistent(self, noisy: Sequence[NDArray[Any]]) -> TreeEstimate:
         """The values that add up and are nearest to noisy numbers: post-processing, which costs nothing.
 
         Args:
-            noisy: What `measure` gave.
+            noisy: What `measure` gave. Invariants take the place of the noisy numbers of their nodes.
 
         Returns:
             The values and the estimates of all levels.
         """
         squares = self.least_squares()
-        estimates = squares.estimate(noisy)
+        estimates = squares.estimate(self._known.put_into(noisy))
         values: list[Any] = estimates
         if self.integers:
             known = self._known.values if self._known else None
             values = whole_numbers(squares, estimates, non_negative=self.non_negative, known=known)
-        return TreeEstimate(self.tree, tuple(values), tuple(estimates))
+        return TreeEstimate(self.tree, tuple(values), tuple(estimates), self._contradicted(noisy))
+
+    def _contradicted(self, noisy: Sequence[NDArray[Any]]) -> tuple[tuple[int, int], ...]:
+        """The invariants that are farther from what the noisy numbers say of their nodes than noise would explain."""
+        given = self._known.given
+        if not given:
+            return ()
+        squares = LeastSquares(self.tree, if_unknown(self.tree, self.level_variances()))
+        values, variances = squares.estimate(self._known.put_into(noisy, squares.noise)), squares.variances()
+        surely = float(1 - _FALSE_ALARM / len(given))
+        return tuple(
+            (level, place)
+            for (level, place), value in given
+            if (spread := variances[level][place]) > 0
+            and abs(values[level][place] - value) > self.width(spread, surely)
+        )
 
     def least_squares(self) -> LeastSquares:
         """The solver for this noise, which also knows the variance of every node, range and prefix."""
@@ -281,8 +304,7 @@ class Hierarchy(Mechanism):
         """Confidence intervals for the exact number of each node.
 
         They lie around the least-squares estimate, cut to whole numbers and at 0 where these are asked for. They are
-        then
-        stretched to the value that is shown, if rounding has moved it outside: a larger interval covers no less.
+        then stretched to the value that is shown, if rounding has moved it outside: a larger interval covers no less.
 
         Args:
             estimate: What `release` gave.

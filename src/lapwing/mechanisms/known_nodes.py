@@ -54,19 +54,28 @@ class KnownNodes:
         """The levels of which every node is known: nothing is paid for them."""
         return frozenset(level for level, mask in enumerate(self.masks) if mask.all())
 
-    def put_into(self, noisy: list[NDArray[Any]]) -> list[NDArray[Any]]:
-        """Noisy numbers in which the known ones are replaced by their exact values."""
+    def put_into(
+        self, noisy: Sequence[NDArray[Any]], variances: Sequence[NDArray[np.float64]] | None = None
+    ) -> list[NDArray[Any]]:
+        """Noisy numbers in which the known ones are replaced by their exact values; of these, those of variance 0."""
         import numpy as np
 
-        if not self:
-            return noisy
-        return [np.where(mask, value, level) for mask, value, level in zip(self.masks, self.values, noisy, strict=True)]
+        chosen = self.masks if variances is None else [spread == 0 for spread in variances]
+        return [np.where(mask, value, level) for mask, value, level in zip(chosen, self.values, noisy, strict=True)]
 
     def without_noise(self, variances: Sequence[float]) -> list[NDArray[np.float64]]:
         """The variance of each node, from that of each level: 0 for what is known."""
         import numpy as np
 
         return [np.where(mask, 0.0, variance) for mask, variance in zip(self.masks, variances, strict=True)]
+
+
+def if_unknown(tree: Tree, variances: Sequence[float]) -> list[NDArray[np.float64]]:
+    """The variance of each node where nothing is known but leaves that were not measured: of these it is 0."""
+    import numpy as np
+
+    leaves = [tree.counts(level) == 0 for level in range(tree.levels)]
+    return [np.where(ends & np.isinf(spread), 0.0, spread) for ends, spread in zip(leaves, variances, strict=True)]
 
 
 def _node(node: object, tree: Tree) -> tuple[int, int]:

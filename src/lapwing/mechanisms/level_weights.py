@@ -133,7 +133,10 @@ def given_weights(weights: object, tree: Tree, free: frozenset[int]) -> tuple[Fr
     """The weights that an owner wrote down, one for each level, scaled to add up to 1."""
     hint = f'Write weights="levels" ({", ".join(WORKLOADS)}), or {tree.levels} numbers of which some may be 0.'
     if isinstance(weights, str) or not isinstance(weights, Sequence) or len(weights) != tree.levels:
-        raise InvalidParameter("weights", weights, f"must be a number for each of the {tree.levels} levels", hint)
+        written = (
+            [float(w) if isinstance(w, Fraction) else w for w in weights] if isinstance(weights, tuple) else weights
+        )
+        raise InvalidParameter("weights", written, f"must be a number for each of the {tree.levels} levels", hint)
     numbers = [checks.not_negative(weights=weight) for weight in weights]
     numbers = [Fraction(0) if level in free else number for level, number in enumerate(numbers)]
     for level in tree.leaf_levels:

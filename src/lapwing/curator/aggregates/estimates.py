@@ -87,7 +87,10 @@ def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: Gr
 def averaged(
     count: int, centred: int, widths: Sequence[float], grid: GridExpression, confidence: Confidence
 ) -> Estimate:
-    """m + Σ(x − m)/n, within the bounds; the middle m if nobody seems to be there."""
+    """m + Σ(x − m)/n, within the bounds; the middle m if nobody seems to be there.
+
+    Where there may be no rows, its interval is that of the bounds.
+    """
     low, high, middle, step = grid.low, grid.high, grid.middle, grid.step
 
     def back(steps: float) -> float:
@@ -95,8 +98,10 @@ def averaged(
 
     noise = _quotient((centred - widths[1], centred + widths[1]), (count - widths[0], count + widths[0]))
     ends = (back(noise[0] - grid.moved), back(noise[1] + grid.moved))
-    value = _inside(back(centred / count) if count > 0 else back(0), ends)
     fewest = count - widths[0]
+    if fewest < 1:  # there may be no rows, so nothing is known of their mean
+        ends = (low, high)
+    value = _inside(back(centred / count) if count > 0 else back(0), ends)
     if fewest < 1:
         return Estimate(value, ends)
     # Popoviciu: a value between the bounds has a standard deviation of at most half their distance. The rows of one
@@ -108,7 +113,7 @@ def averaged(
 def spread(statistics: Sequence[int], widths: Sequence[float], grid: GridExpression, *, root: bool) -> Estimate:
     """Variance or standard deviation, from n, Σ(x − m) and Σ(x − m)²."""
     count, first, second = statistics
-    most, step = (grid.reach + grid.moved) ** 2, grid.step
+    step, (_, most) = grid.step, widest_spread(grid, root=root)
     point = second / count - (first / count) ** 2 if count > 0 else 0.0
     counts = (count - widths[0], count + widths[0])
     mean = _quotient((first - widths[1], first + widths[1]), counts)
@@ -116,11 +121,17 @@ def spread(statistics: Sequence[int], widths: Sequence[float], grid: GridExpress
     low, high = _moved(_difference(square, _squared(mean)), grid)
 
     def back(variance: float) -> float:
-        inside = min(max(variance, 0.0), float(most))
-        return math.sqrt(inside) * step if root else inside * step**2
+        inside = max(variance, 0.0)
+        return min(math.sqrt(inside) * step if root else inside * step**2, most)
 
-    ends = (back(low), back(high))
+    ends = (back(low), back(high)) if counts[0] >= 1 else (0.0, most)  # otherwise there may be no rows
     return Estimate(_inside(back(point), ends), ends)
+
+
+def widest_spread(grid: GridExpression, *, root: bool) -> Interval:
+    """Variances or standard deviations of values within the bounds: half of the values at each end is the most."""
+    half = (float(grid.high) - float(grid.low)) / 2
+    return 0.0, half if root else half * half
 
 
 def association(

@@ -11,7 +11,7 @@ from lapwing.checks import Number
 from lapwing.curator.aggregates import estimates
 from lapwing.curator.aggregates.base import Bound, Estimator, QueryFacts, WithBounds
 from lapwing.curator.aggregates.estimates import Confidence, Estimate
-from lapwing.curator.aggregates.sums import moments
+from lapwing.curator.aggregates.sums import TOO_FEW, moments
 
 NOISY = "the number of rows is noisy as well"
 """Why nothing is divided by n − 1."""
@@ -32,6 +32,13 @@ class _Spread(WithBounds, Estimator):
         self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
     ) -> Estimate:
         return estimates.spread(numbers, widths, bound.grids[0], root=self.root)
+
+    def remarks(self, bound: Bound, estimated: Sequence[Estimate]) -> str:
+        """Also that some intervals say nothing, if they are as wide as they can be."""
+        [grid] = bound.grids
+        most = estimates.widest_spread(grid, root=self.root)
+        what = "standard deviation" if self.root else "variance"
+        return bound.note + (TOO_FEW.format(what) if most in [e.noise for e in estimated] else "")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

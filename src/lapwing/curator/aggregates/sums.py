@@ -18,6 +18,9 @@ from lapwing.curator.plan.nodes import Total
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.errors import UnsupportedQuery
 
+TOO_FEW = "; an interval as wide as the bounds allow means: too few rows to know this {}"
+"""What is noted of intervals that say nothing."""
+
 
 def moments(value: Expression, grid: GridExpression, powers: Sequence[int]) -> tuple[Statistic, ...]:
     """n and Σ(x − m)^p of a gridded value. Where every row has one, a count may share n."""
@@ -83,9 +86,7 @@ class Mean(WithBounds, Estimator):
     def remarks(self, bound: Bound, estimated: Sequence[Estimate]) -> str:
         """Also that some intervals say nothing, if they are those of the bounds."""
         [grid] = bound.grids
-        unknown = any(estimate.noise == (grid.low, grid.high) for estimate in estimated)
-        known = "; an interval that reaches from bound to bound means: too few rows to know this mean"
-        return bound.note + (known if unknown else "")
+        return bound.note + (TOO_FEW.format("mean") if (grid.low, grid.high) in [e.noise for e in estimated] else "")
 
     def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
         """|S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)."""

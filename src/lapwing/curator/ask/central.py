@@ -104,7 +104,7 @@ class Central:
         return (
             *rows_notes(question),
             *plan_notes(question),
-            *rollup_notes(question),
+            *rollup_notes(question, spend.stated),
             *more,
             *unrecorded,
             *noise_notes(items, spend),

@@ -151,6 +151,8 @@ class DistributionQuery(Query):
             "rows without a value between the first edge and the last are left out",
             *((BIN_EDGES,) if isinstance(self.edges[0], dt.date) else ()),  # of numbers, every question says it
             f"{BELOW} and {SHARE} never decrease; their intervals hold for all edges at once",
+            f"{COUNT} is an estimate for each bin by itself, and may be negative. So sums of {COUNT} differ a little "
+            f"from {BELOW}, which was adjusted so that it never decreases",
         )
 
     @helpful

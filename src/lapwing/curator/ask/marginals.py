@@ -85,6 +85,10 @@ class MarginalsQuestion(Question):
             raise InvalidParameter(
                 "sets", [], "no table is named", "Write marginals([['sex', 'age_group'], ['region']])."
             )
+        for columns in self.sets:
+            once = list(dict.fromkeys(columns))
+            if len(once) < len(columns):
+                raise InvalidParameter("sets", list(columns), "must name each column once", f"Write {once}.")
         alike = [frozenset(names) for names in self.sets]
         for place, columns in enumerate(self.sets):
             if frozenset(columns) in alike[:place]:

@@ -35,6 +35,17 @@ class Post:
     limit: int | None = None
     offset: int = 0
 
+    @property
+    def cuts(self) -> bool:
+        """Whether it may leave rows out."""
+        return self.having is not None or self.limit is not None or self.offset > 0
+
+    def names_of(self, column: str) -> list[str]:
+        """What a column that was released is called in the answer; nothing if it is not shown as it was released."""
+        if self.outputs is None:
+            return [column]
+        return [name for name, expression in self.outputs if getattr(expression, "name", None) == column]
+
 
 @dataclass(frozen=True, repr=False)
 class Question:
@@ -163,7 +174,9 @@ class Question:
         """What those who show an answer must know about its rows."""
         if self.rollup is None:
             return {}
-        return {"rollup": {"levels": list(self.rollup.levels), "keys": list(self.rollup.names)}}
+        secret = [key.name for key in self.grouping.keys if key.values is None]
+        shape = {"levels": list(self.rollup.levels), "keys": list(self.rollup.names)}
+        return {"rollup": shape | ({"secret": secret} if secret else {})}
 
     def output_columns(self) -> dict[str, Column]:
         """The columns of the answer, for HAVING and ORDER BY."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.room import limited
 from lapwing.curator.ask.tree_noise import TreeNoise, tree_items
 from lapwing.curator.plan.expressions import Call, Column
+from lapwing.curator.plan.groups import Key
 from lapwing.curator.plan.multiplicity import limits_of, most_rows
 from lapwing.curator.plan.narrowing import carries_text
 from lapwing.curator.plan.nodes import is_each_row
@@ -173,7 +175,7 @@ def rows_notes(query: Question) -> tuple[str, ...]:
     unit, keys = query.context.unit, query.grouping.keys
     if is_each_row(query.plan):
         return (f"{EACH_ROW_COUNTS}: somebody with several rows is not protected as one person",)
-    remarks = [query.effective.explain(unit, grouped=bool(keys))]
+    remarks = [query.effective.explain(unit, grouped=bool(keys)), f"rows without a {unit} are left out"]
     limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
     if keys and used < limit:
         remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: write {used} for less noise")
@@ -196,12 +198,21 @@ def plan_notes(query: Question) -> tuple[str, ...]:
         if key.values is None:
             remarks.append(f"the values of {key.name} are private, so rare ones are not shown")
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
-            remarks.append(f"rows whose {key.name} is not a declared key are left out")
+            remarks.append(f"rows whose {key.name} is not {_declared(key)} are left out")
     if any(
         key.labels is not None and isinstance(key.expression, Call) and key.expression.operator == "bin" for key in keys
     ):
         remarks.append(BIN_EDGES)
     return tuple(remarks)
+
+
+def _declared(key: Key) -> str:
+    """The values of a key in words: days without a gap by the first and the last."""
+    first, *_, last = (*key.values, *key.values) if key.values else ("", "")
+    whole = key.expression.kind == "date" and isinstance(first, dt.date) and isinstance(last, dt.date)
+    if whole and (last - first).days == key.size - 1 > 0:
+        return f"from {first} to {last}"
+    return "a declared key"
 
 
 def _counts_units(query: Question) -> list[str]:

@@ -74,8 +74,10 @@ def answer_of(
     charge: int | None = None,
 ) -> Answer:
     """The answer with these noisy columns; `engine` is a word for what computed them, `charge` a number in a ledger."""
-    provenance = _provenance(query, spend, engine, charge)
-    return Answer(afterwards(query, columns), spend.stated, remaining, confidence, notes, provenance)
+    provenance, shown = _provenance(query, spend, engine, charge), afterwards(query, columns)
+    if "rollup" in provenance and len(shown[0].values) < len(columns[0].values):
+        provenance["rollup"]["cut"] = True
+    return Answer(shown, spend.stated, remaining, confidence, notes, provenance)
 
 
 def afterwards(query: Question, columns: tuple[Column, ...]) -> tuple[Column, ...]:

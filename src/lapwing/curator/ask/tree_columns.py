@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,9 @@ def tree_columns(
             spans = noise[what].intervals(nodes.tree, drawn[what], each)
             lows, highs = zip(*spans, strict=True)
             numbers.append(Numbers(*(_in_order(part, order) for part in (drawn[what].levels, lows, highs))))
-        values.append(_column(bound, numbers, sure, rollup))
+        column = _column(bound, numbers, sure, rollup)
+        doubted = [rollup.name_of(nodes.paths[i][j]) for what in bound.statistics for i, j in drawn[what].contradicted]
+        values.append(_without_intervals(column, doubted) if doubted else column)
     return (*_labels(query, rollup, nodes, order), *values)
 
 
@@ -208,6 +210,7 @@ def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Sequence[Confi
             bound.note,
             clipped=bool(bound.grids),
             type=kind,  # type: ignore[arg-type]
+            in_full=rollup.integers,
         )
     estimates = [_estimate(aggregate, bound, numbers, row, confidence[row]) for row in rows]
     populations = tuple(estimate.interval for estimate in estimates)
@@ -219,7 +222,18 @@ def _column(bound: Bound, numbers: Sequence[Numbers], confidence: Sequence[Confi
         populations if any(populations) else None,
         aggregate.remarks(bound, estimates),
         clipped=bool(bound.grids),
+        in_full=aggregate.adds_up and rollup.integers,
     )
+
+
+def _without_intervals(column: Column, doubted: Sequence[str]) -> Column:
+    """A column whose published numbers cannot be those of the rows: the noisy numbers say so, which were paid for."""
+    which = f"the published {'number' if len(doubted) == 1 else 'numbers'} of {', '.join(doubted)}"
+    why = (
+        f"CONTRADICTED: {which} cannot be exact for the rows used. The noisy numbers are farther away than noise "
+        "explains. So the numbers here are wrong, and no interval is shown"
+    )
+    return replace(column, noise=None, note="; ".join(part for part in (column.note, why) if part))
 
 
 def _estimate(

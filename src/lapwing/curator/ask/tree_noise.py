@@ -146,10 +146,17 @@ def _mechanism(item: TreeNoise, tree: Tree) -> Hierarchy:
         )
     except InvalidParameter as wrong:
         named = {place: path for path, place in places.items()}
-        if wrong.name != "invariants" or wrong.value not in named:
+        if wrong.name != "invariants":
             raise
-        why = "is less than what was declared for its parts, or is not their sum"
-        raise InvalidParameter("invariants", named[wrong.value], why, "Declare numbers that add up.") from None
+        if wrong.value in named:
+            why, hint = (
+                "is less than what was declared for its parts, or is not their sum",
+                "Declare numbers that add up.",
+            )
+            raise InvalidParameter("invariants", named[wrong.value], why, hint) from None
+        why = "must leave a number open. Together they say all numbers, so nothing is left to release"
+        paths = [path for path, _ in item.known]
+        raise InvalidParameter("invariants", paths, why, "Leave out those that need noise.") from None
 
 
 def _most_leaves(tree: Tree) -> list[int]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from lapwing import checks
-from lapwing.calls import Helpful, helpful
+from lapwing.calls import Helpful, also_called, helpful
 from lapwing.checks import Number
 from lapwing.curator.plan.expressions import NUMERIC, Column
 from lapwing.curator.plan.groups import MOST_DATES, Key, binned, dated, doubles, edge_texts, key_for
@@ -82,7 +82,7 @@ class Ladder(metaclass=Helpful):
         return dated(self.names[-1], column, [*self.values, self.values[-1] + dt.timedelta(days=1)], closed=False)
 
 
-@helpful
+@also_called(levels="by", level="by", steps="by", every="by", keys="by")
 def dates(
     column: str, start: Any, end: Any, *, by: str | Sequence[str] = ("year", "quarter", "month", "day")
 ) -> Ladder:

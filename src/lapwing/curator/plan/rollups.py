@@ -144,11 +144,13 @@ def known_paths(rollup: Rollup, grouping: Grouping, *, secret: bool) -> None:
     """Invariants are about nodes that are surely in the answer."""
     if not rollup.invariants:
         return
-    known = {()} if secret else public_nodes(rollup, grouping)[0].places.keys()
+    known = [()] if secret else list(public_nodes(rollup, grouping)[0].places)
     for path, value in rollup.invariants:
         if path not in known:
             which = "the total alone, because which others are shown is a secret" if secret else "a node of the tree"
-            hint = "Write invariants={(): 1000} for the total, or {('France', 'Bretagne'): 40}."
+            total = "invariants={(): 1000} for the total" if () in known else ""
+            node = f"{{{known[-1]!r}: 40}} for one group" if not secret else ""
+            hint = f"Write {', or '.join(filter(None, (total, node)))}."
             raise InvalidParameter("invariants", path, f"must be {which}", hint)
         checks.whole(invariants=value, minimum=0)
 

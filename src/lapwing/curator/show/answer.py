@@ -46,7 +46,8 @@ class Column:
 
     `noise` says where the exact, clamped and bounded answer lies, at the answer's confidence; `interval` where the
     population's value lies, sampling included, if that is known and different. None is a value without an answer.
-    `type` is the declared type; left out, it follows from the kind, for keys from their values.
+    `type` is the declared type; left out, it follows from the kind, for keys from their values. `in_full` says that
+    whole numbers are shown with all their digits, because they add up to each other.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Column:
     note: str = ""
     clipped: bool = False
     type: Type | None = None
+    in_full: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(_plain(self.name, value) for value in self.values))
@@ -327,6 +329,8 @@ class Answer:
 
     def to_map_csv(self, path: str | PathLike[str] | None = None) -> str:
         """The leaves of an answer of levels as CSV: a code for a map to join on, the values and their intervals.
+
+        The code is the last label of a leaf, or its whole path ("EWR / 1") where leaves are called alike. It is unique.
 
         Args:
             path: The file to write. None means that the text is only returned.

@@ -39,6 +39,7 @@ def shown(column: Column) -> list[ShownValue]:
 
     A value at an end of its interval is rounded outwards like that end: "−400 from −400 to 2,700".
     A column has one form: "± 12" if that says enough for all its values, otherwise both ends for all of them.
+    Whole numbers that add up to each other are shown in full: rounded one by one, they would not add up.
 
     Accuracy: an interval as shown contains the one in the data, also around the value as shown.
     """
@@ -48,8 +49,8 @@ def shown(column: Column) -> list[ShownValue]:
     interval: Spans = column.interval or (None,) * len(column.values)
     whole = column.type == "integer"
     even = all(_is_even(value, span) for value, span in zip(column.values, noise, strict=True))
-    rows = zip(column.values, noise, interval, strict=True)
-    values = [_shown(value, span, wide, whole, even) for value, span, wide in rows]
+    rows, full = zip(column.values, noise, interval, strict=True), _in_full(column)
+    values = [_shown(value, span, wide, whole, even, full) for value, span, wide in rows]
     return _alike(values, noise) if even else values
 
 
@@ -70,7 +71,8 @@ def _alike(values: list[ShownValue], noise: Spans) -> list[ShownValue]:
 def half_widths(column: Column) -> list[str]:
     """The noise of every value as "± 12", to the farther end where it is lopsided; nothing where none is known."""
     spans: Spans = column.noise or (None,) * len(column.values)
-    return [_half(value, span, column.type == "integer") for value, span in zip(column.values, spans, strict=True)]
+    whole, full = column.type == "integer", _in_full(column)
+    return [_half(value, span, whole, full) for value, span in zip(column.values, spans, strict=True)]
 
 
 def at_most(error: float, whole: bool) -> str:
@@ -136,15 +138,21 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.6g} %"
 
 
-def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool, even: bool) -> ShownValue:
+def _in_full(column: Column) -> bool:
+    """Whether its values are shown with all their digits."""
+    return column.in_full and all(value is None or value == int(value) for value in column.values)
+
+
+def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool, even: bool, full: bool) -> ShownValue:
     if value is None:
         return ShownValue(NOTHING)
     place = _place(value, noise, whole)
     if place is None:
         return ShownValue(number(value), _range(noise, None), _range(interval, None))
-    rounded = _cut(_written(value), place, ROUND_HALF_EVEN if even else _as_its_end(value, noise))
+    last = min(place, 0) if full else place
+    rounded = _cut(_written(value), last, ROUND_HALF_EVEN if even else _as_its_end(value, noise))
     beside = _around(rounded, noise, place) if noise and even else _range(noise, place)
-    return ShownValue(_fixed(rounded, place), beside, _range(interval, place))
+    return ShownValue(_fixed(rounded, last), beside, _range(interval, place))
 
 
 def _as_its_end(value: float, noise: Span | None) -> str:
@@ -165,11 +173,11 @@ def _place(value: float, noise: Span | None, whole: bool) -> int | None:
     return max(place, 0) if whole else place
 
 
-def _half(value: Any, noise: Span | None, whole: bool) -> str:
+def _half(value: Any, noise: Span | None, whole: bool, full: bool) -> str:
     place = None if value is None else _place(value, noise, whole)
     if noise is None or place is None:
         return ""
-    return _around(_cut(_written(value), place, ROUND_HALF_EVEN), noise, place)
+    return _around(_cut(_written(value), min(place, 0) if full else place, ROUND_HALF_EVEN), noise, place)
 
 
 def _is_even(value: float | None, span: Span | None) -> bool:

@@ -91,12 +91,19 @@ class Distribution(Answer):
         """A value with about the share `q` of the values below it: a number, or a date. Its interval is made of edges.
 
         Args:
-            q: The share, between 0 and 1.
+            q: The share, above 0 and below 1.
 
         Returns:
-            The value, found as if values between two edges were spread evenly. The ends of its interval are edges.
+            The value, found as if values between two edges were spread evenly. The ends of its interval are edges. It
+            covers the smallest value that at least the share `q` of the values does not exceed.
+
+        Raises:
+            InvalidParameter: If `q` is 0 or 1: the least and the greatest value belong to one unit.
         """
         share = float(checks.share(q=q))
+        if not 0 < share < 1:
+            why = "asks for the least or the greatest value. It belongs to one unit, so noise hides it"
+            raise InvalidParameter("q", q, why, "Write q=0.01, or q=0.99.")
         shares, spans = (0.0, *self.table[SHARE]), self._bands()
         place = next(i for i in range(1, len(shares)) if shares[i] >= share)
         rise = shares[place] - shares[place - 1]

@@ -75,7 +75,9 @@ def _along(answer: Answer, key: Column, panels: Sequence[Column], interactive: b
     return figure
 
 
-def listed(answer: Answer, column: Column, names: Sequence[str], heading: str, *, interactive: bool) -> Figure:
+def listed(
+    answer: Answer, column: Column, names: Sequence[str], heading: str, remarks: Sequence[str], *, interactive: bool
+) -> Figure:
     """One panel with a line for each row, under names of their own; spaces before a name stay."""
     count = min(len(names), LONGEST)
     size = (3.2 + _PANEL, 0.9 + 0.3 * max(count, 2))
@@ -87,7 +89,7 @@ def listed(answer: Answer, column: Column, names: Sequence[str], heading: str, *
     for label in axes.get_yticklabels():
         label.set_horizontalalignment("left")
     charts.title(axes, heading)
-    _caption(figure, answer, [column], len(names), count)
+    _caption(figure, answer, [column], len(names), count, remarks)
     return figure
 
 
@@ -176,7 +178,14 @@ def _title(axes: Axes, column: Column) -> None:
     charts.title(axes, charts.cut(digits.visible(column.name)) + words.mark(column))
 
 
-def _caption(figure: Figure, answer: Answer, panels: Sequence[Column], rows: int, shown: int | None = None) -> None:
+def _caption(
+    figure: Figure,
+    answer: Answer,
+    panels: Sequence[Column],
+    rows: int,
+    shown: int | None = None,
+    remarks: Sequence[str] = (),
+) -> None:
     parts = [words.cost(answer.loss)]
     if any(column.noise for column in panels):
         parts.append(f"orange: {digits.percent(answer.confidence)} interval for the exact answer")
@@ -184,4 +193,4 @@ def _caption(figure: Figure, answer: Answer, panels: Sequence[Column], rows: int
         parts.append("grey: the population's value")
     if shown is not None and shown < rows:
         parts.append(f"the first {shown} of {rows:,} rows")
-    charts.caption(figure, " · ".join([*parts, *words.footnotes(*panels)]))
+    charts.caption(figure, " · ".join([*parts, *remarks, *words.footnotes(*panels)]))

@@ -68,6 +68,8 @@ def _column(column: Column) -> dict[str, Any]:
     for name in ("noise", "interval"):
         if record[name] is not None:
             record[name] = [None if span is None else [_value(end) for end in span] for span in record[name]]
+    if not column.in_full:  # answers without levels are written as ever
+        del record["in_full"]
     return record
 
 

@@ -1,7 +1,7 @@
 """A picture of an answer with levels: along an axis where its groups are dates or numbers, else a treemap, else a list.
 
 A ladder has an order, so each level is drawn as bars with intervals, all along the same axis. Other groups are areas.
-Where most of the areas would be too small for a name, a list of bars says more.
+Where most of the areas would be too small for a name, or groups are missing, a list of bars says more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lapwing import charts
 from lapwing.curator.show import digits, level_axis, plot, words
 from lapwing.curator.show.treemap import Treemap
-from lapwing.curator.show.trees import Node, in_all, keys_of, roots_of
+from lapwing.curator.show.trees import Node, in_all, is_cut, keys_of, roots_of
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def _column(answer: Answer, name: str | None) -> Column:
 
 
 def _areas(answer: Answer, column: Column, interactive: bool) -> Figure | None:
-    """A treemap, if the values have areas that can be read or are too many for a list."""
+    """A treemap, if the parts fill the whole, and their areas can be read or are too many for a list."""
     values = [value or 0 for value in column.values]
-    if not column.adds_up or -min(values) > _NOTHING * max(values):
+    if not column.adds_up or is_cut(answer) or -min(values) > _NOTHING * max(values):
         return None
     treemap = Treemap(column, roots_of(answer))
     if not treemap.cells or (treemap.named < _READABLE and len(answer.table) <= plot.LONGEST):
@@ -80,7 +80,9 @@ def _list(answer: Answer, column: Column, interactive: bool) -> Figure:
             walk(node.children, depth + 1)
 
     walk(roots_of(answer), 0)
-    return plot.listed(answer, plot.taken(column, rows), names, _title(answer, column), interactive=interactive)
+    left_out = ["groups that HAVING or LIMIT left out are not shown"] if is_cut(answer) else []
+    title = _title(answer, column)
+    return plot.listed(answer, plot.taken(column, rows), names, title, left_out, interactive=interactive)
 
 
 def _title(answer: Answer, column: Column) -> str:

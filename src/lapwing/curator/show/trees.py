@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lapwing.curator.plan.groups import EVERYTHING_ELSE
 from lapwing.curator.show import digits
 from lapwing.errors import InvalidCall
 
@@ -22,11 +24,13 @@ class Node:
     row: int
     path: tuple[Any, ...]
     children: tuple[Node, ...] = ()
+    above: int = 0
+    """How many of its labels are told by the node that it stands below."""
 
     @property
     def name(self) -> str:
-        """What to call it among its siblings."""
-        return digits.key(self.path[-1]) if self.path else TOTAL
+        """What to call it below that node: by all labels from there, if groups between them are not shown."""
+        return " / ".join(map(digits.key, self.path[self.above :])) or TOTAL
 
 
 def roots_of(answer: Answer) -> tuple[Node, ...]:
@@ -41,10 +45,10 @@ def roots_of(answer: Answer) -> tuple[Node, ...]:
         parent = next((path[:length] for length in reversed(range(len(path))) if path[:length] in paths), None)
         below.setdefault(parent, []).append(path)
 
-    def node(path: tuple[Any, ...]) -> Node:
-        return Node(paths[path], path, tuple(node(child) for child in below.get(path, ())))
+    def node(path: tuple[Any, ...], above: int) -> Node:
+        return Node(paths[path], path, tuple(node(child, len(path)) for child in below.get(path, ())), above)
 
-    return tuple(node(path) for path in below.get(None, ()))
+    return tuple(node(path, 0) for path in below.get(None, ()))
 
 
 def is_tree(answer: Answer) -> bool:
@@ -52,6 +56,11 @@ def is_tree(answer: Answer) -> bool:
     names = {column.name for column in answer.columns if column.is_key}
     keys = answer.provenance.get("rollup", {}).get("keys", [])
     return bool(keys) and set(keys) <= names
+
+
+def is_cut(answer: Answer) -> bool:
+    """Whether HAVING or LIMIT left out some of its nodes."""
+    return bool(answer.provenance["rollup"].get("cut"))
 
 
 def keys_of(answer: Answer) -> list[Column]:
@@ -67,7 +76,8 @@ def keys_of(answer: Answer) -> list[Column]:
 def in_all(answer: Answer, column: Column) -> str:
     """How much it is in all, for a title: where the answer has such a row, and its values are parts of a whole."""
     roots = roots_of(answer)
-    return f": {digits.shown(column)[roots[0].row].value} in all" if column.adds_up and len(roots) == 1 else ""
+    whole = column.adds_up and len(roots) == 1 and not (is_cut(answer) and roots[0].path)
+    return f": {digits.shown(column)[roots[0].row].value} in all" if whole else ""
 
 
 def text(answer: Answer, column: str | None = None, most: int = 200) -> str:
@@ -99,26 +109,55 @@ def text(answer: Answer, column: str | None = None, most: int = 200) -> str:
 
 
 def leaves(answer: Answer) -> tuple[Column, ...]:
-    """The rows without children: a code, the labels that lead to it, and the values."""
+    """The rows that are not divided further: a code, the labels that lead to it, and the values."""
     from dataclasses import replace
 
     from lapwing.curator.show.answer import Column
 
+    keys = [column.name for column in keys_of(answer)]
+    secret = answer.provenance["rollup"].get("secret", [])
     ends: list[Node] = []
 
     def walk(nodes: Sequence[Node]) -> None:
         for node in nodes:
             walk(node.children)
-            if not node.children:
+            if not node.children and (not is_cut(answer) or _is_leaf(node, keys, secret)):
                 ends.append(node)
 
     walk(roots_of(answer))
     rows = [node.row for node in ends]
     names = {column.name for column in answer.columns}
     code = next(name for name in ("code", "leaf_code", "map_code") if name not in names)
-    shown = [Column(code, "key", tuple(node.path[-1] if node.path else TOTAL for node in ends))]
+    shown = [Column(code, "key", _codes(ends))]
     for column in answer.columns:
         spans = [None if part is None else tuple(part[row] for row in rows) for part in (column.noise, column.interval)]
         values = tuple(column.values[row] for row in rows)
         shown.append(replace(column, values=values, noise=spans[0], interval=spans[1]))
     return tuple(shown)
+
+
+def _is_leaf(node: Node, keys: Sequence[str], secret: Sequence[str]) -> bool:
+    """Whether a node would have nothing below it, if all were shown: by its labels."""
+    length = len(node.path)
+    return length == len(keys) or (length > 0 and node.path[-1] == EVERYTHING_ELSE and keys[length - 1] in secret)
+
+
+def _codes(ends: Sequence[Node]) -> tuple[Any, ...]:
+    """A code for each leaf: its last label, or all of its labels if several leaves are called alike.
+
+    What is left of secret groups is called alike everywhere: that alone does not lengthen the codes of the others.
+    """
+    last = [node.path[-1] if node.path else TOTAL for node in ends]
+    often = Counter(map(str, last))
+    if len(often) == len(last):
+        return tuple(last)
+    every = any(count > 1 for label, count in often.items() if label != EVERYTHING_ELSE)
+    return tuple(
+        " / ".join(map(_within_path, node.path)) if every or often[str(label)] > 1 else str(label)
+        for label, node in zip(last, ends, strict=True)
+    )
+
+
+def _within_path(label: Any) -> str:
+    """A label as a part of a path: in quotes where it could be taken for several."""
+    return f'"{label}"' if " / " in str(label) else str(label)

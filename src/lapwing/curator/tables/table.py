@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
-from lapwing.calls import closest, helpful
+from lapwing.calls import closest, helpful, instead_of
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, Cdf, count
 from lapwing.curator.ask import reader
@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     from lapwing.curator.streams.opening import StreamQuestion
     from lapwing.curator.tables.check import Check
     from lapwing.curator.tables.proposals import Proposal
+
+_LIMITS = dict.fromkeys(
+    ("max_rows_per_unit", "max_rows_per_group", "max_groups_per_unit"),
+    "Limits belong to the table. Write lw.open(…, max_rows_per_unit=20), or table.bounded(max_rows_per_unit=20).",
+)
+"""What to write instead where somebody limits the rows of one question."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,7 +227,7 @@ class PrivateTable(OpenedTable):
             group_keys = [replace(key, everything_else=key.values is not None) for key in group_keys]
         return Grouped(self, Grouping(tuple(group_keys)))
 
-    @helpful
+    @instead_of(**_LIMITS)
     def hierarchy(
         self,
         levels: Sequence[str | Ladder] | Ladder,
@@ -254,7 +260,7 @@ class PrivateTable(OpenedTable):
 
         >>> question = patients.hierarchy(["region", "smoker"], lw.count())
         >>> [expected.output for expected in question.quote(epsilon=1).expected]
-        ['count (total)', 'count (region)', 'count (smoker)']
+        ['count (level total)', 'count (level region)', 'count (level smoker)']
         """
         grouping, rollup = levels_of(self.plan.by_name, levels, tree=tree, keys=keys)
         numbers = tuple(weights) if isinstance(weights, list | tuple) else weights
