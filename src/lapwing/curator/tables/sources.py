@@ -148,18 +148,12 @@ def _embedded(
         path = Path(source.removeprefix("duckdb://") if isinstance(source, str) else source)
         if not path.is_file():
             raise InvalidParameter("source", str(source), "there is no such file", _HINT)
-        is_database = _is_database(source)
-        called = _needed(table) if is_database else ""
+        if _is_database(source):
+            return engines.from_database(path, _needed(table))
         try:
-            if is_database:
-                return engines.from_database(path, called)
             return engines.from_file(path, engine, delimiter=delimiter, encoding=encoding, names=names)
         except EngineUnreachable:
-            why = (
-                f"DuckDB finds no table {called} in it"
-                if is_database
-                else "does not have the format of its file extension"
-            )
+            why = "does not have the format of its file extension"
             raise InvalidParameter("source", str(source), why, _HINT) from None
     if module == "polars" and not _has("pyarrow"):
         raise MissingExtra("pyarrow", "arrow")
