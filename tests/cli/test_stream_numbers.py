@@ -58,6 +58,24 @@ def test_a_stream_of_numbers_goes_from_its_quote_to_its_end(place: Path) -> None
     assert "has ended" in run(*OBSERVE, code=2).stderr
 
 
+def test_a_stream_of_numbers_says_whether_a_ledger_records_it_and_what_becomes_of_negative_numbers() -> None:
+    no_ledger, below = "no ledger was given, so the spent budget is not recorded", "Numbers below 0 count as 0"
+    opened = run(*OPEN).output
+    assert no_ledger in opened
+    assert below in opened
+    assert "paid for" not in opened
+    Path("d.stream").unlink()
+    Path("d.stream-anchor").unlink()
+    paid = run(*OPEN, *BOOK).output
+    assert no_ledger not in paid
+    assert "open and paid for" in paid
+    for _ in range(4):
+        run("observe", "d.stream", "-", typed="minutes\n-900\n40\n")
+    assert "totals of numbers from 0 to 1,000" in run("show", "d.stream").output
+    assert "numbers cut off at 0 and" in run("show", "d.stream").output
+    assert "numbers below 0 count as 0" in " ".join(run("open-numbers", "--help").output.split())
+
+
 def test_a_stream_of_numbers_reads_cells_one_by_one_and_leaves_out_what_is_no_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -88,7 +88,8 @@ def _open(
         if quote:
             return
         opened = stream.open(state, **spending)
-        screen.print(f"[private]✓[/] {state} is open and paid for: {opened.loss}", soft_wrap=True)
+        recorded = opened.definition.query.context.ledger is not None
+        screen.print(numbers.opening(state, opened.loss, recorded=recorded), soft_wrap=True)
         screen.print(f"  next: lapwing stream observe {state} ROWS.csv", soft_wrap=True)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from lapwing.curator.streams.numeric_stream import NumericStream, NumericTotal
+    from lapwing.privacy import Loss
 
 _NUMBERS, _BOOK = "Numbers", "Ledger"
 
@@ -30,7 +31,7 @@ def _option(help: str, panel: str = _NUMBERS) -> Any:
 def open_numbers(
     state: Annotated[Path, typer.Option(help="A new file for the stream, which only you may read.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss of one number, once for all steps.")],
-    bound: Annotated[float, _option("What no number exceeds: larger ones count as this. Public.")],
+    bound: Annotated[float, _option("Numbers count from 0 up to this, which is public: larger ones as this, numbers below 0 as 0.")],
     steps: Annotated[int, _option("How many steps the stream has.")],
     first: Annotated[int, _option("How many first steps are used to choose the threshold. They give no totals.")],
     values_per_step: Annotated[int, _option("About how many numbers a step has.")] = 1,
@@ -45,9 +46,10 @@ def open_numbers(
 ) -> None:
     """Open a stream that publishes running totals of numbers, for one price.
 
-    Numbers above a privately chosen threshold count as the threshold.
+    Numbers above a privately chosen threshold count as the threshold, and numbers below 0 count as 0.
     """
     with readable_errors():
+        from lapwing.curator.ask.quote import NO_LEDGER
         from lapwing.curator.streams.numeric_stream import open_numeric_stream
         from lapwing.mechanisms import Tops
 
@@ -56,13 +58,20 @@ def open_numbers(
             typical_range=typical_range, block=block, unit=unit,
         )  # fmt: skip
         screen = console()
+        book = None if quote else _ledger(ledger, dataset, allowance, analyst, unit)
         screen.print(str(mechanism.quote()), markup=False)
+        if ledger is None:
+            screen.print(f"· {NO_LEDGER}")
         if quote:
             return
-        book = _ledger(ledger, dataset, allowance, analyst, unit)
         opened = open_numeric_stream(state, mechanism, ledger=book, dataset=dataset, analyst=analyst)
-        screen.print(f"[private]✓[/] {state} is open and paid for: {opened.loss}", soft_wrap=True)
+        screen.print(opening(state, opened.loss, recorded=book is not None), soft_wrap=True)
         screen.print(f"  next: lapwing stream observe {state} NUMBERS.csv --column COLUMN", soft_wrap=True)
+
+
+def opening(state: Path, loss: Loss, *, recorded: bool) -> str:
+    """That a stream is open; without a ledger nobody keeps count of what it costs."""
+    return f"[private]✓[/] {state} is open{' and paid for' if recorded else ', but recorded in no ledger'}: {loss}"
 
 
 def _ledger(place: str | None, dataset: str | None, allowance: float | None, analyst: str | None, unit: str) -> Any:
@@ -142,7 +151,7 @@ def page(stream: NumericStream, window: int | None) -> RenderableType:
 
     mechanism, closed = stream.mechanism, stream.closed
     lines = [
-        Text(f"totals of numbers up to {float(mechanism.bound):,.6g}", style="bold"),
+        Text(f"totals of numbers from 0 to {float(mechanism.bound):,.6g}", style="bold"),
         Text(f"{closed:,} of {mechanism.steps:,} steps closed, {stream.left:,} left · cost {stream.loss}, paid once"),
     ]
     if not closed:
