@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import lapwing as lw
 from lapwing.cli.commands import app
+from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, PureDP
 
 SELECT = "SELECT region, COUNT(*) AS n, SUM(cost) AS spent FROM visits GROUP BY region"
@@ -71,6 +73,61 @@ def test_mistakes_are_told_in_one_line(place: Path) -> None:
     assert "there is no such file" in run("observe", "visits.stream", "nothing.csv", code=2).output
     assert "grace" in opened("--active-steps", "5", "--grace", "nan", code=2).output
     assert "watch" in run("show", "visits.stream", "--watch", "-1", code=2).output
+
+
+def test_small_lines_fit_the_terminal_and_end_with_the_newest_step(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    select = "SELECT region, COUNT(*) AS n, SUM(cost) AS spent, AVG(cost) AS mean FROM visits GROUP BY region"
+    run(
+        "open", "visits.csv", select, "--each-row", "--keys", "region=N,S", "--bounds", "cost=0:10", "--start",
+        "2026-01-01", "--steps", "60", "--epsilon", "1000", "--state", "wide.stream",
+    )  # fmt: skip
+    run("observe", "wide.stream", "--step", "59")
+    run("observe", "wide.stream", "-", typed="region,cost\n" + "N,9\n" * 500)
+    for width, tables in (("80", 1), ("40", 2), ("300", 1)):
+        monkeypatch.setenv("COLUMNS", width)
+        shown = run("show", "wide.stream").output
+        lines = [line for line in shown.splitlines() if line.split()[:1] == ["N"]][:tables]
+        assert "…" not in "".join(lines)
+        drawn = [bars for line in lines for bars in line.split()[1:]]
+        assert len(drawn) == 3
+        assert drawn[0][-1] == "█"
+        assert all(len(bars) == len(drawn[0]) for bars in drawn)
+        assert max(map(len, shown.splitlines())) <= int(width)
+
+
+def test_groups_that_having_leaves_out_are_no_riddle(place: Path) -> None:
+    run(
+        "open", "visits.csv", "SELECT COUNT(*) AS n FROM visits HAVING n > 500000", "--each-row", "--start",
+        "2026-01-01", "--steps", "3", "--epsilon", "1", "--state", "few.stream",
+    )  # fmt: skip
+    run("observe", "few.stream")
+    shown = run("show", "few.stream").output
+    assert "no group is in an answer each day" in shown
+    assert "having n > 500000" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("plot", "says"), [("x.xyz", "is not a picture format"), ("no/a.png", "there is no such folder")]
+)
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_shown(place: Path, plot: str, says: str) -> None:
+    opened("--active-steps", "5")
+    run("observe", "visits.stream", "visits.csv")
+    refused = run("show", "visits.stream", "--plot", plot, code=2)
+    assert refused.stdout == ""
+    assert says in refused.stderr
+    with pytest.raises(InvalidParameter, match=says):
+        lw.open_stream("visits.stream").history().plot(plot)
+
+
+def test_standard_input_without_a_line_of_names_is_called_standard_input(place: Path) -> None:
+    opened("--active-steps", "5")
+    said = " ".join(run("observe", "visits.stream", "-", code=2, typed="").stderr.split())
+    assert "standard input needs a first line" in said
+    assert "rows.csv" not in said
+    assert lw.open_stream("visits.stream").closed == 0
+    assert "is missing, and the stream reads" in run("observe", "visits.stream", "-", code=2, typed="a\n1\n").stderr
 
 
 def test_a_database_is_read_from_where_the_last_step_left_off(place: Path) -> None:

@@ -7,14 +7,14 @@ import shutil
 import sys
 import tempfile
 import time as clock_time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lapwing import checks
+from lapwing import charts, checks
 from lapwing.cli import stream_numbers as numbers
 from lapwing.cli.question import ENCODING, Question, asks
 from lapwing.cli.theme import console, readable_errors
@@ -23,6 +23,7 @@ from lapwing.errors import InvalidParameter
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from lapwing.curator.show.answer import Column
     from lapwing.curator.streams.answers import History
     from lapwing.curator.streams.stream import Stream
 
@@ -176,8 +177,13 @@ def show(
     with readable_errors():
         if watch is not None:
             checks.positive(watch=watch)
+        if plot is not None:
+            charts.drawable(plot, name="plot")
         if _has_numbers(state):
-            numbers.refused({"top": top, "plot": plot}, "is for groups and lines of a question, and these are numbers")
+            numbers.refused(
+                {"top": top, "plot": None if plot is None else str(plot)},
+                "is for groups and lines of a question, and these are numbers",
+            )
             totals = numbers.reopened(state, ledger, anchor)
             if as_json or as_csv:
                 numbers.refused({"window": window}, "is for the page, and these files have all totals")
@@ -255,7 +261,15 @@ def _source(rows: str | None) -> Iterator[str | None]:
         place = Path(folder) / "rows.csv"
         with place.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield str(place)
+        try:
+            yield str(place)
+        except InvalidParameter as error:
+            if error.value != str(place):
+                raise
+        else:
+            return
+    why = "standard input needs a first line with one distinct name for each column, also if no rows follow"
+    raise InvalidParameter("ROWS", rows, why, "Send that line first, or leave ROWS out if nothing happened.")
 
 
 def _page(stream: Stream, window: int | None, top: int | None) -> RenderableType:
@@ -285,25 +299,57 @@ def _page(stream: Stream, window: int | None, top: int | None) -> RenderableType
 
 
 def _lines(history: History, stream: Stream, window: int | None) -> RenderableType:
-    """A small line for each group and output: what every step brought."""
-    from rich import box
+    """A small line for each group and output: what every step brought. The last bar is the newest step."""
+    from rich.console import Group
     from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
     from lapwing.curator.show import digits
-    from lapwing.curator.show.lines import groups_of, sparkline
+    from lapwing.curator.show.lines import groups_of
 
     steps, *keys = [column for column in history.columns if column.is_key]
     outputs = [column for column in history.columns if not column.is_key and column.is_number]
     every = stream.definition.schedule.every
     each = f"each {every}" if window is None else f"over {stream.definition.schedule.words(window)}"
-    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for key in keys:
-        grid.add_column(digits.visible(key.name))
+    groups = groups_of(keys, len(steps.values))
+    if not groups:
+        return Padding(Text(f"no lines: no group is in an answer {each}"), (1, 1))
+    names = [max(map(len, (digits.visible(key.name), *map(digits.key, set(key.values))))) for key in keys]
+    widths = [min(width, _LONGEST_KEY) for width in names]
+    room = console().width - 2 - sum(width + _GAP for width in widths)
+    beside = max(1, min(len(outputs), room // (_FEWEST_BARS + _GAP)))
+    bars = max(1, min(_MOST_BARS, room // beside - _GAP))
+    tables = [
+        _table_of_lines(dict(zip(keys, widths, strict=True)), outputs[first : first + beside], groups, each, bars)
+        for first in range(0, len(outputs), beside)
+    ]
+    return Padding(Group(*tables), (1, 1))
+
+
+_LONGEST_KEY, _FEWEST_BARS, _MOST_BARS, _GAP = 24, 12, 40, 2
+
+
+def _table_of_lines(
+    keys: Mapping[Column, int],
+    outputs: Sequence[Column],
+    groups: Mapping[tuple[Any, ...], list[int]],
+    each: str,
+    bars: int,
+) -> RenderableType:
+    """The lines of some outputs, beside one another."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from lapwing.curator.show import digits
+    from lapwing.curator.show.lines import sparkline
+
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for key, width in keys.items():
+        grid.add_column(digits.visible(key.name), width=width)
     for output in outputs:
-        grid.add_column(f"{digits.visible(output.name)}, {each}")
-    for group, rows in groups_of(keys, len(steps.values)).items():
-        drawn = [sparkline([float(output.values[row] or 0) for row in rows]) for output in outputs]
+        grid.add_column(f"{digits.visible(output.name)}, {each}", width=bars)
+    for group, rows in groups.items():
+        drawn = [sparkline([float(output.values[row] or 0) for row in rows], bars) for output in outputs]
         grid.add_row(*(Text(digits.key(value)) for value in group), *(Text(line, style="private") for line in drawn))
-    return Padding(grid, (1, 1))
+    return grid

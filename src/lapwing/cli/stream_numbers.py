@@ -31,7 +31,9 @@ def _option(help: str, panel: str = _NUMBERS) -> Any:
 def open_numbers(
     state: Annotated[Path, typer.Option(help="A new file for the stream, which only you may read.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss of one number, once for all steps.")],
-    bound: Annotated[float, _option("Numbers count from 0 up to this, which is public: larger ones as this, numbers below 0 as 0.")],
+    bound: Annotated[
+        float, _option("What no number exceeds, public: larger ones count as this. Numbers below 0 count as 0.")
+    ],
     steps: Annotated[int, _option("How many steps the stream has.")],
     first: Annotated[int, _option("How many first steps are used to choose the threshold. They give no totals.")],
     values_per_step: Annotated[int, _option("About how many numbers a step has.")] = 1,
