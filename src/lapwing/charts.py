@@ -101,10 +101,9 @@ def drawable(path: str | os.PathLike[str], *, name: str = "path") -> None:
     except ImportError:
         raise MissingExtra("matplotlib", "experiments") from None
     place = Path(path)
-    known = FigureCanvasBase.get_supported_filetypes()
-    if place.suffix[1:].lower() not in known:
-        hint = f"Name a file that ends in one of: {', '.join(f'.{ending}' for ending in sorted(known))}."
-        raise InvalidParameter(name, place.name, "is not a picture format that can be written", hint)
+    if place.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        why = "is not a picture format that can be written"
+        raise InvalidParameter(name, place.name, why, "Name a file that ends in .png, .svg or .pdf.")
     if not place.parent.is_dir():
         raise InvalidParameter(name, str(place), "there is no such folder", "Name a folder that exists.")
     if place.is_dir() or not os.access(place if place.exists() else place.parent, os.W_OK):

@@ -252,7 +252,7 @@ def test_keys_are_values_of_their_columns() -> None:
         ((*VISITS, "--saved", "count.yaml", "--allowance", "three", "--ledger", "l.db"), "is not a number"),
         ((*VISITS, "--saved", "count.yaml", "--allowance", "sigma=3", "--ledger", "l.db"), "no such field"),
         ((*VISITS, "--saved", "count.yaml", "--ledger", "no/l.db", "--allowance", "3"), "no/l.db"),
-        ((*VISITS, "--saved", "count.yaml", "--plot", "answer.doc"), "--plot answer.png"),
+        ((*VISITS, "--saved", "count.yaml", "--plot", "answer.doc"), "ends in .png, .svg or .pdf"),
         ((*VISITS, "--saved", "count.yaml", "--plot", "no/answer.png"), "no such folder"),
         ((*VISITS, "--saved", "count.yaml", "--delimiter", "ab"), "one character"),
         ((*VISITS, "--saved", "count.yaml", "--decimal", ";"), "a point or a comma"),

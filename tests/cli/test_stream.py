@@ -130,6 +130,34 @@ def test_standard_input_without_a_line_of_names_is_called_standard_input(place: 
     assert "is missing, and the stream reads" in run("observe", "visits.stream", "-", code=2, typed="a\n1\n").stderr
 
 
+def test_a_stream_whose_late_rows_count_later_says_how_to_bring_them_and_takes_a_batch_once(place: Path) -> None:
+    quoted = " ".join(opened("--active-steps", "5", "--late", "next", "--quote").output.split())
+    assert "rows of this stream can only come by add() (lapwing stream observe --keep)" in quoted
+    assert "visits.csv --keep" not in quoted
+    said = opened("--active-steps", "5", "--late", "next").output
+    assert "next: lapwing stream observe visits.stream ROWS.csv --keep --batch NAME:1" in said
+    refused = " ".join(run("observe", "visits.stream", "visits.csv", code=2).stderr.split())
+    assert "lapwing stream observe visits.stream visits.csv --keep --batch NAME:1" in refused
+    keep = ("observe", "visits.stream", "visits.csv", "--keep", "--batch")
+    assert "kept for the open step" in run(*keep, "log:1").output
+    assert "batch log:1 was kept before" in run(*keep, "log:1").output
+    assert "closed" in run("observe", "visits.stream", "--step", "2").output
+    assert "stored answer" in run("observe", "visits.stream", "visits.csv", "--step", "2").output
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("visits.csv", "--keep", "--batch", "log"), "must be a name, a colon and a number"),
+        (("visits.csv", "--batch", "log:1"), "Write --keep as well"),
+        (("--keep",), "there are no rows to keep"),
+    ],
+)
+def test_what_is_to_be_kept_must_be_rows_of_a_batch(place: Path, words: tuple[str, ...], says: str) -> None:
+    opened("--active-steps", "5")
+    assert says in " ".join(run("observe", "visits.stream", *words, code=2).stderr.split())
+
+
 def test_a_database_is_read_from_where_the_last_step_left_off(place: Path) -> None:
     import duckdb
 

@@ -91,7 +91,10 @@ def _open(
         opened = stream.open(state, **spending)
         recorded = opened.definition.query.context.ledger is not None
         screen.print(numbers.opening(state, opened.loss, recorded=recorded), soft_wrap=True)
-        screen.print(f"  next: lapwing stream observe {state} ROWS.csv", soft_wrap=True)
+        kept = " --keep --batch NAME:1" if schedule.takes_kept_rows_only else ""
+        screen.print(f"  next: lapwing stream observe {state} ROWS.csv{kept}", soft_wrap=True)
+        if kept:
+            screen.print(f"  and when a step is over: lapwing stream observe {state}", soft_wrap=True)
 
 
 _open.__name__ = "open"
@@ -117,6 +120,14 @@ def observe(
     ] = None,
     clock: Annotated[bool, typer.Option("--clock", help="Close every step that is over by the clock.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Close nothing: keep the rows for the open step.")] = False,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:NUMBER",
+            help="With --keep: which batch these rows are. Each is kept once.",
+            show_default=False,
+        ),
+    ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Character that separates the columns of a CSV.")] = None,
     encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
     ledger: LedgerPlace = None,
@@ -129,7 +140,7 @@ def observe(
         options: dict[str, Any] = {"table": table, "delimiter": delimiter, "encoding": encoding}
         options = {name: given for name, given in options.items() if given is not None}
         if _has_numbers(state):
-            numbers.refused({"clock": clock, "keep": keep}, "you say when a step of numbers ends")
+            numbers.refused({"clock": clock, "keep": keep, "batch": batch}, "you say when a step of numbers ends")
             with _source(rows) as source:
                 numbers.observe(numbers.reopened(state, ledger, anchor), source, column, _step(step), options)
             return
@@ -138,10 +149,16 @@ def observe(
             why = "is for a stream of numbers, and the question of this one says which columns it reads"
             raise InvalidParameter("column", column, why, "Leave --column out.")
         screen = console()
+        named = _batch(batch, keep)
+        if keep and rows is None:
+            raise InvalidParameter("keep", keep, "there are no rows to keep", "Name them: observe STATE ROWS --keep.")
+        if not keep:
+            _must_be_kept(stream, state, rows, step)
         with _source(rows) as source:
             if keep:
-                stream.add(source, **options)
-                screen.print("[private]✓[/] kept for the open step")
+                taken = stream.add(source, batch=named, **options)
+                kept = "kept for the open step" if taken else f"batch {batch} was kept before: nothing is added"
+                screen.print(f"[private]✓[/] {kept}")
                 return
             before = stream.closed
             if clock:
@@ -249,6 +266,29 @@ def _minutes(grace: float) -> dt.timedelta:
 
 def _step(text: str | None) -> Any:
     return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
+def _batch(text: str | None, keep: bool) -> tuple[str, int] | None:
+    """A batch as it is written on the command line: visits:17."""
+    if text is None:
+        return None
+    name, _, number = text.rpartition(":")
+    if not name or not (number.isascii() and number.isdigit()):
+        raise InvalidParameter("batch", text, "must be a name, a colon and a number", "Write --batch visits:17.")
+    if not keep:
+        raise InvalidParameter("batch", text, "is about rows that are kept", "Write --keep as well.")
+    return name, int(number)
+
+
+def _must_be_kept(stream: Stream, state: Path, rows: str | None, step: str | None) -> None:
+    """Say what to write where `observe` may not bring rows, and nothing about a step that is closed already."""
+    schedule = stream.definition.schedule
+    if rows is None or not schedule.takes_kept_rows_only or not stream.left:
+        return
+    if step is None or schedule.step_of(_step(step)) > stream.closed:
+        why = "with --late next, it is not known which of these rows have already counted"
+        keep = f"lapwing stream observe {state} {rows} --keep --batch NAME:1"
+        raise InvalidParameter("ROWS", rows, why, f"Keep each row once: {keep}. Then: lapwing stream observe {state}.")
 
 
 @contextmanager

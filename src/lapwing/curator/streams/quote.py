@@ -76,7 +76,8 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
         confidence=confidence,
         remaining=context.remaining(context.analyst),
         notes=(
-            *_cannot_be_paid(definition, stated), *notes_of(definition), *_local(definition.schedule),
+            *_cannot_be_paid(definition, stated), *notes_of(definition), *_only_kept(definition.schedule),
+            *_local(definition.schedule),
             *_unrecorded(definition), *_families(items),
             *_elsewhere(definition), *_others(definition, allocations), *_size(definition, items),
         ),
@@ -124,6 +125,16 @@ def _in_utc(schedule: Schedule) -> Iterator[str]:
         return
     times = "" if schedule.time is None else "; times without a time zone are taken as UTC"
     yield f"each {schedule.every} begins and ends by the clock in UTC{times}"
+
+
+def _only_kept(schedule: Schedule) -> Iterator[str]:
+    """How rows must come where late ones count later."""
+    if schedule.takes_kept_rows_only:
+        yield (
+            "rows of this stream can only come by add() (lapwing stream observe --keep), in batches with numbers, so "
+            "that none counts twice; observe() then closes steps without bringing rows. With a watermark, observe() "
+            "can read a database"
+        )
 
 
 def _local(schedule: Schedule) -> Iterator[str]:

@@ -143,7 +143,7 @@ class Stream:
 
         Args:
             rows: What `lw.open` takes, a list of dictionaries, or the result of a query. None means no rows besides
-                those of `add`.
+                those of `add`. What is no dictionary in a list is a row without values: an error would tell of rows.
             step: The step to close, a number or a date in it. None means the next one.
             entropy: Where the noise comes from. Anything but the default is not private.
             options: How a file is written (`delimiter=`, `encoding=`), or which `table=` of a database is read.
@@ -258,7 +258,7 @@ class Stream:
 
     def _must_come_once(self) -> None:
         """Late rows that count later count once only if no source brings them again."""
-        if self.definition.schedule.late == "next" and self.definition.schedule.watermark is None:
+        if self.definition.schedule.takes_kept_rows_only:
             why = "late='next' counts rows of earlier steps, and it is not known which of these have already counted"
             hint = (
                 "Keep every row once, with stream.add(rows, batch=('log', 17)), and close steps with stream.observe(); "
