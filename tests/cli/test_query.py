@@ -246,7 +246,7 @@ def test_keys_are_values_of_their_columns() -> None:
         ((*VISITS, "--saved", "count.yaml", "--delta", "2"), "strictly between 0 and 1"),
         ((*VISITS, "--saved", "count.yaml", "--within", "5"), "cannot be combined"),
         ((*VISITS, "--saved", "count.yaml", "--confidence", "95"), "strictly between 0 and 1"),
-        ((*VISITS, "--saved", "count.yaml", "--allowance", "3"), "Write ledger='ledger.db'"),
+        ((*VISITS, "--saved", "count.yaml", "--allowance", "3"), "Write --ledger ledger.db"),
         ((*VISITS, "--saved", "count.yaml", "--rules", "parts=9"), "are declared with an allowance"),
         ((*VISITS, "--saved", "count.yaml", "--rules", "parts", "--ledger", "l.db"), "is not a number"),
         ((*VISITS, "--saved", "count.yaml", "--allowance", "three", "--ledger", "l.db"), "is not a number"),

@@ -66,7 +66,10 @@ def test_a_stream_from_the_quote_to_its_end(place: Path) -> None:
 
 
 def test_mistakes_are_told_in_one_line(place: Path) -> None:
-    assert "active_steps" in opened(code=2).output
+    missing = " ".join(opened(code=2).output.split())
+    assert "✗ --active-steps: you must say" in missing
+    assert "Write --active-steps 30 to count the first 30; or --consecutive-steps 7" in missing
+    assert "open the table with --each-row" in missing
     assert "no such file" in run("show", "nothing.stream", code=2).output
     opened("--active-steps", "5")
     assert "is enough" in run("observe", "visits.stream", "--clock", "--keep", code=2).output
@@ -156,6 +159,46 @@ def test_a_stream_whose_late_rows_count_later_says_how_to_bring_them_and_takes_a
 def test_what_is_to_be_kept_must_be_rows_of_a_batch(place: Path, words: tuple[str, ...], says: str) -> None:
     opened("--active-steps", "5")
     assert says in " ".join(run("observe", "visits.stream", *words, code=2).stderr.split())
+
+
+def test_a_refusal_of_a_ledger_says_which_allowance_to_write_and_that_one_is_accepted(place: Path) -> None:
+    given = (
+        "open", "visits.csv", "SELECT COUNT(*) AS n FROM visits", "--unit", "patient", "--types", "at=date", "--time",
+        "at", "--start", "2026-01-01", "--steps", "30", "--consecutive-steps", "7", "--epsilon", "1", "--ledger",
+        "week.db", "--state", "week.stream",
+    )  # fmt: skip
+    said = " ".join(run(*given, "--allowance", "1", code=2).stderr.split())
+    unit = "patient in any 7 consecutive days"
+    assert f"an allowance for that: --allowance 'epsilon=1,unit={unit}'" in said
+    assert "another --dataset name" in said
+    run(*given, "--dataset", "weeks", "--allowance", f"epsilon=1,unit={unit}")
+    assert Ledger(place / "week.db").spent("weeks") == PureDP(1, unit=unit)
+    helped = " ".join(run("open", "--help").output.replace("│", " ").split())
+    assert "unit=patient in any 7 consecutive days" in helped
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--late", "next"), "✗ --late = 'next': needs a column that says when a row happened. Write --time at"),
+        (("--epsilon", "2", "--rho", "1"), "Write --epsilon 0.5, or --rho 0.1."),
+        (("--time", "at"), "Open the table with --types at=timestamp."),
+        (("--active-steps", "3"), "Leave it out, or open the table with --unit patient_id."),
+    ],
+)
+def test_refusals_name_options_as_they_are_written(place: Path, words: tuple[str, ...], says: str) -> None:
+    given = ("open", "visits.csv", "SELECT COUNT(*) AS n FROM visits", "--each-row", "--start", "2026-01-01")
+    paid = () if "--rho" in words else ("--epsilon", "1")
+    refused = run(*given, "--steps", "3", "--state", "no.stream", *paid, *words, code=2)
+    assert says in " ".join(refused.stderr.split())
+
+
+def test_refusals_of_reading_and_showing_name_options_too(place: Path) -> None:
+    opened("--active-steps", "5")
+    run("observe", "visits.stream", "visits.csv")
+    assert "✗ --top = 0: must be" in run("show", "visits.stream", "--top", "0", code=2).stderr
+    (place / "log.duckdb").touch()
+    assert "Write --table visits" in run("observe", "visits.stream", "log.duckdb", code=2).stderr
 
 
 def test_a_database_is_read_from_where_the_last_step_left_off(place: Path) -> None:

@@ -134,7 +134,7 @@ def observe(
     anchor: Anchor = None,
 ) -> None:
     """Close a step: give its rows, or none if nothing happened. If it was closed before, its stored answer is shown."""
-    with readable_errors():
+    with readable_errors("table", "step", "column", "delimiter", "encoding", "ledger", "anchor", "batch", "keep"):
         if clock + keep + (step is not None) > 1:
             raise InvalidParameter("step", step, "one of --step, --clock and --keep is enough", "Leave the others out.")
         options: dict[str, Any] = {"table": table, "delimiter": delimiter, "encoding": encoding}
@@ -191,7 +191,9 @@ def show(
     anchor: Anchor = None,
 ) -> None:
     """Show the latest answer, the answers of all earlier steps, the price, and how many steps are left."""
-    with readable_errors():
+    with readable_errors("window", "top", "plot", "watch", "ledger", "anchor"):
+        if top is not None:
+            checks.whole(top=top)
         if watch is not None:
             checks.positive(watch=watch)
         if plot is not None:
@@ -222,7 +224,7 @@ def show(
 @app.command()
 def close(state: State, ledger: LedgerPlace = None, anchor: Anchor = None) -> None:
     """End a stream for good. Exact counts are deleted, published answers stay, and nothing is paid back."""
-    with readable_errors():
+    with readable_errors("ledger", "anchor"):
         opened = _stream if not _has_numbers(state) else numbers.reopened
         stream = opened(state, ledger, anchor)
         stream.end()
