@@ -197,8 +197,9 @@ def test_refusals_of_reading_and_showing_name_options_too(place: Path) -> None:
     opened("--active-steps", "5")
     run("observe", "visits.stream", "visits.csv")
     assert "✗ --top = 0: must be" in run("show", "visits.stream", "--top", "0", code=2).stderr
+    run("open-numbers", "--epsilon", "1", "--bound", "9", "--steps", "9", "--first", "1", "--state", "numbers.stream")
     (place / "log.duckdb").touch()
-    assert "Write --table visits" in run("observe", "visits.stream", "log.duckdb", code=2).stderr
+    assert "Write --table visits" in run("observe", "numbers.stream", "log.duckdb", code=2).stderr
 
 
 def test_a_database_is_read_from_where_the_last_step_left_off(place: Path) -> None:
@@ -211,6 +212,10 @@ def test_a_database_is_read_from_where_the_last_step_left_off(place: Path) -> No
         "--steps", "3", "--watermark", "id", "--rho", "10000", "--state", "log.stream",
     )  # fmt: skip
     for expected in (5, 0):
-        run("observe", "log.stream", "log.duckdb", "--table", "log")
+        run("observe", "log.stream", "log.duckdb")  # the table of the question
         last = run("show", "log.stream", "--csv", "--window", "1").output.splitlines()[-1]
         assert last.split(",")[1] == str(expected)
+    with duckdb.connect("log.duckdb") as connection:
+        connection.execute("CREATE VIEW doubled AS SELECT 100 + id AS id, region FROM log")
+    run("observe", "log.stream", "log.duckdb", "--table", "doubled")
+    assert run("show", "log.stream", "--csv", "--window", "1").output.splitlines()[-1].split(",")[1] == "5"

@@ -41,7 +41,8 @@ class Question:
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE", help="A CSV or Parquet file, a description (.yaml), or the URL of a database."
+            metavar="SOURCE",
+            help="A CSV or Parquet file, a DuckDB file (.duckdb), the URL of a database, or a description (.yaml).",
         ),
     ]
     sql: Annotated[

@@ -108,10 +108,14 @@ def observe(
     rows: Annotated[
         str | None,
         typer.Argument(
-            metavar="ROWS", help="A CSV or Parquet file, - for CSV on standard input, or the URL of a database."
+            metavar="ROWS",
+            help="A CSV, Parquet or DuckDB file, the URL of a database, or - for CSV on standard input.",
         ),
     ] = None,
-    table: Annotated[str | None, typer.Option(help="The table or view of a database.", show_default=False)] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(help="The table or view of a database.", show_default="the table of the question"),
+    ] = None,
     column: Annotated[
         str | None, typer.Option(help="Which column has the numbers of a stream of numbers.", show_default=False)
     ] = None,
@@ -134,6 +138,8 @@ def observe(
     anchor: Anchor = None,
 ) -> None:
     """Close a step: give its rows, or none if nothing happened. If it was closed before, its stored answer is shown."""
+    from lapwing.curator.tables.sources import is_database
+
     with readable_errors("table", "step", "column", "delimiter", "encoding", "ledger", "anchor", "batch", "keep"):
         if clock + keep + (step is not None) > 1:
             raise InvalidParameter("step", step, "one of --step, --clock and --keep is enough", "Leave the others out.")
@@ -150,6 +156,8 @@ def observe(
             raise InvalidParameter("column", column, why, "Leave --column out.")
         screen = console()
         named = _batch(batch, keep)
+        if rows is not None and is_database(rows):
+            options.setdefault("table", stream.definition.scan.table)
         if keep and rows is None:
             raise InvalidParameter("keep", keep, "there are no rows to keep", "Name them: observe STATE ROWS --keep.")
         if not keep:
