@@ -161,6 +161,25 @@ def test_what_is_to_be_kept_must_be_rows_of_a_batch(place: Path, words: tuple[st
     assert says in " ".join(run("observe", "visits.stream", *words, code=2).stderr.split())
 
 
+def test_earlier_answers_ranges_and_ranks_are_shown(place: Path) -> None:
+    opened("--active-steps", "5")
+    run("observe", "visits.stream", "visits.csv", "--step", "9")
+    stream = lw.open_stream("visits.stream")
+    show = ("show", "visits.stream")
+    assert run(*show, "--step", "3", "--csv").output == stream.at(3).to_csv()
+    assert run(*show, "--step", "2026-01-03", "--window", "2", "--csv").output == stream.window(2, until=3).to_csv()
+    assert run(*show, "--step", "3", "--top", "1", "--csv").output == stream.top(1, until=3).to_csv()
+    assert run(*show, "--from", "2026-01-02", "--to", "4", "--csv").output == stream.between(2, 4).to_csv()
+    assert json.loads(run(*show, "--to", "4", "--json").output) == json.loads(stream.between(1, 4).to_json())
+    assert run(*show, "--top", "1", "--csv").output == stream.top_history(1).to_csv()
+    page = " ".join(run(*show, "--from", "2").output.split())
+    assert "sums over 8 days, from 2026-01-02 to 2026-01-09" in page
+    assert "is about totals and windows" in run(*show, "--from", "2", "--top", "1", code=2).stderr
+    assert "is another format" in run(*show, "--csv", "--json", code=2).stderr
+    run("close", "visits.stream")
+    assert "9 of 31 days closed; then it was ended for good" in run(*show).output
+
+
 def test_a_refusal_of_a_ledger_says_which_allowance_to_write_and_that_one_is_accepted(place: Path) -> None:
     given = (
         "open", "visits.csv", "SELECT COUNT(*) AS n FROM visits", "--unit", "patient", "--types", "at=date", "--time",

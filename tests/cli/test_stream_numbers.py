@@ -48,6 +48,9 @@ def test_a_stream_of_numbers_goes_from_its_quote_to_its_end(place: Path) -> None
     again = run("observe", "d.stream", "missing.csv", "--column", "delay", "--step", "3")
     assert "3 was closed before: this is its stored answer" in again.output
     assert "3 of 8 steps closed, 5 left" in run("show", "d.stream").output
+    latest = run("show", "d.stream").output.splitlines()[-1]
+    assert run("show", "d.stream", "--step", "3").output.splitlines()[-1] == latest
+    assert "step 3: " in run("show", "d.stream", "--from", "3").output
     assert "from step 3" in run("show", "d.stream", "--window", "1").output
     shown = json.loads(run("show", "d.stream", "--json").output)
     assert [row["step"] for row in shown["steps"]] == [1, 2, 3]
@@ -109,6 +112,7 @@ def test_a_stream_of_numbers_reads_cells_one_by_one_and_leaves_out_what_is_no_nu
         ((*OBSERVE, "--step", "5"), "is not the next step"),
         ((*OBSERVE, "--ledger", "ledger.db"), "needs none any more"),
         (("show", "d.stream", "--top", "3"), "Leave --top out"),
+        (("show", "d.stream", "--plot", "a.png"), "plot = 'a.png': is for groups"),
         (("show", "d.stream", "--plot", "a.png"), "Leave --plot out"),
         (("show", "d.stream", "--window", "2", "--json"), "Leave --window out"),
         ((*OBSERVE, "--step", "0"), "step = 0: must be a whole number of at least 1"),

@@ -6,8 +6,7 @@ import datetime as dt
 import shutil
 import sys
 import tempfile
-import time as clock_time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,14 +16,11 @@ import typer
 from lapwing import charts, checks
 from lapwing.cli import stream_numbers as numbers
 from lapwing.cli.question import ENCODING, Question, asks
+from lapwing.cli.stream_page import Shown, page, watched
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from lapwing.curator.show.answer import Column
-    from lapwing.curator.streams.answers import History
     from lapwing.curator.streams.stream import Stream
 
 app = typer.Typer(no_args_is_help=True, help="Publish answers over time, for one price.")
@@ -191,6 +187,13 @@ def show(
     state: State,
     window: Annotated[int | None, typer.Option(help="Show sums over this many steps instead of totals.")] = None,
     top: Annotated[int | None, typer.Option(help="Show only this many groups, the largest first.")] = None,
+    step: Annotated[
+        str | None, typer.Option(help="Show the answer after this step: a number or a date.", show_default="the last")
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", help="Show the sums over a range that begins with this step.")
+    ] = None,
+    last: Annotated[str | None, typer.Option("--to", help="The last step of the range.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every closed step as JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print every closed step as CSV.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw lines with their bands into this file.")] = None,
@@ -199,31 +202,24 @@ def show(
     anchor: Anchor = None,
 ) -> None:
     """Show the latest answer, the answers of all earlier steps, the price, and how many steps are left."""
-    with readable_errors("window", "top", "plot", "watch", "ledger", "anchor"):
+    with readable_errors("window", "top", "step", "plot", "watch", "ledger", "anchor"):
         if top is not None:
             checks.whole(top=top)
         if watch is not None:
             checks.positive(watch=watch)
         if plot is not None:
             charts.drawable(plot, name="plot")
+        if as_json and as_csv:
+            raise InvalidParameter("json", as_json, "is another format than --csv", "Leave one of them out.")
+        wanted = Shown(window=window, top=top, first=_step(first), last=_step(last), step=_step(step))
         if _has_numbers(state):
-            numbers.refused(
-                {"top": top, "plot": None if plot is None else str(plot)},
-                "is for groups and lines of a question, and these are numbers",
-            )
-            totals = numbers.reopened(state, ledger, anchor)
-            if as_json or as_csv:
-                numbers.refused({"window": window}, "is for the page, and these files have all totals")
-                typer.echo(numbers.printed(totals, as_json=as_json), nl=as_json)
-            else:
-                _watched(lambda: numbers.page(totals, window), watch)
+            numbers.show(numbers.reopened(state, ledger, anchor), wanted, plot, as_json, as_csv, watch)
             return
         stream = _stream(state, ledger, anchor)
         if as_json or as_csv:
-            history = stream.history(window)
-            typer.echo(history.to_json() if as_json else history.to_csv(), nl=as_json)
+            typer.echo(wanted.printed(stream, as_json=as_json), nl=as_json)
         else:
-            _watched(lambda: _page(stream, window, top), watch)
+            watched(lambda: page(stream, wanted), watch)
         if plot is not None:
             stream.history(window).plot(plot)
             console(stderr=True).print(f"[private]✓[/] drawn: {plot}", soft_wrap=True)
@@ -239,19 +235,6 @@ def close(state: State, ledger: LedgerPlace = None, anchor: Anchor = None) -> No
         console().print(
             f"[private]✓[/] ended after {stream.closed:,} of {stream.steps:,} steps; its secrets are deleted"
         )
-
-
-def _watched(page: Callable[[], RenderableType], seconds: float | None) -> None:
-    """Print a page, and again after so many seconds, until Ctrl-C."""
-    screen = console()
-    screen.print(page())
-    while seconds is not None:
-        try:
-            clock_time.sleep(seconds)
-        except KeyboardInterrupt:
-            break
-        screen.clear()
-        screen.print(page())
 
 
 def _has_numbers(state: Path) -> bool:
@@ -320,86 +303,3 @@ def _source(rows: str | None) -> Iterator[str | None]:
             return
     why = "standard input needs a first line with one distinct name for each column, also if no rows follow"
     raise InvalidParameter("ROWS", rows, why, "Send that line first, or leave ROWS out if nothing happened.")
-
-
-def _page(stream: Stream, window: int | None, top: int | None) -> RenderableType:
-    """The standing of a stream on a terminal."""
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from lapwing.curator.show.digits import visible
-
-    schedule, closed = stream.definition.schedule, stream.closed
-    progress = f"{closed:,} of {schedule.words(stream.steps)} closed, {stream.left:,} left"
-    if stream.over > closed and stream.left:
-        waiting = stream.over - closed
-        progress += f"; by the clock {waiting:,} of them {'is' if waiting == 1 else 'are'} over"
-    head: list[RenderableType] = [
-        Text(visible(stream.definition.explain()), style="bold"),
-        Text(f"{progress} · cost {stream.loss}, paid once"),
-    ]
-    if not closed:
-        return Padding(Group(*head, Text("no step is closed yet: lapwing stream observe …")), (0, 1))
-    history = stream.history(window if window is not None or not stream.adds_up else 1)
-    answer = stream.estimate() if window is None else stream.window(window)
-    if top is not None:
-        answer = stream.top(top, window=window)
-    return Group(Padding(Group(*head), (0, 1)), _lines(history, stream, window), answer)
-
-
-def _lines(history: History, stream: Stream, window: int | None) -> RenderableType:
-    """A small line for each group and output: what every step brought. The last bar is the newest step."""
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from lapwing.curator.show import digits
-    from lapwing.curator.show.lines import groups_of
-
-    steps, *keys = [column for column in history.columns if column.is_key]
-    outputs = [column for column in history.columns if not column.is_key and column.is_number]
-    every = stream.definition.schedule.every
-    each = f"each {every}" if window is None else f"over {stream.definition.schedule.words(window)}"
-    groups = groups_of(keys, len(steps.values))
-    if not groups:
-        return Padding(Text(f"no lines: no group is in an answer {each}"), (1, 1))
-    names = [max(map(len, (digits.visible(key.name), *map(digits.key, set(key.values))))) for key in keys]
-    widths = [min(width, _LONGEST_KEY) for width in names]
-    room = console().width - 2 - sum(width + _GAP for width in widths)
-    beside = max(1, min(len(outputs), room // (_FEWEST_BARS + _GAP)))
-    bars = max(1, min(_MOST_BARS, room // beside - _GAP))
-    tables = [
-        _table_of_lines(dict(zip(keys, widths, strict=True)), outputs[first : first + beside], groups, each, bars)
-        for first in range(0, len(outputs), beside)
-    ]
-    return Padding(Group(*tables), (1, 1))
-
-
-_LONGEST_KEY, _FEWEST_BARS, _MOST_BARS, _GAP = 24, 12, 40, 2
-
-
-def _table_of_lines(
-    keys: Mapping[Column, int],
-    outputs: Sequence[Column],
-    groups: Mapping[tuple[Any, ...], list[int]],
-    each: str,
-    bars: int,
-) -> RenderableType:
-    """The lines of some outputs, beside one another."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from lapwing.curator.show import digits
-    from lapwing.curator.show.lines import sparkline
-
-    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for key, width in keys.items():
-        grid.add_column(digits.visible(key.name), width=width)
-    for output in outputs:
-        grid.add_column(f"{digits.visible(output.name)}, {each}", width=bars)
-    for group, rows in groups.items():
-        drawn = [sparkline([float(output.values[row] or 0) for row in rows], bars) for output in outputs]
-        grid.add_row(*(Text(digits.key(value)) for value in group), *(Text(line, style="private") for line in drawn))
-    return grid

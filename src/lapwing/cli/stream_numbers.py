@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lapwing import checks
+from lapwing.cli.stream_page import Shown, progress, watched
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter
 
@@ -143,7 +144,21 @@ def _fields(shown: NumericTotal) -> dict[str, Any]:
     return {name: getattr(shown, name) for name in ("step", "total", "half_width", "threshold")}
 
 
-def page(stream: NumericStream, window: int | None) -> RenderableType:
+def show(
+    stream: NumericStream, wanted: Shown, plot: Path | None, as_json: bool, as_csv: bool, watch: float | None
+) -> None:
+    """Print a stream of numbers, for people or for other programs."""
+    drawn = None if plot is None else str(plot)
+    refused({"top": wanted.top, "plot": drawn}, "is for groups and lines of a question, and these are numbers")
+    if not (as_json or as_csv):
+        watched(lambda: page(stream, wanted), watch)
+        return
+    others = {"window": wanted.window, "from": wanted.first, "to": wanted.last, "step": wanted.step}
+    refused(others, "is for the page, and these files have all totals")
+    typer.echo(printed(stream, as_json=as_json), nl=as_json)
+
+
+def page(stream: NumericStream, wanted: Shown) -> RenderableType:
     """The standing of a stream of numbers on a terminal."""
     from rich.console import Group
     from rich.padding import Padding
@@ -151,13 +166,16 @@ def page(stream: NumericStream, window: int | None) -> RenderableType:
 
     from lapwing.curator.show.lines import sparkline
 
-    mechanism, closed = stream.mechanism, stream.closed
+    mechanism, closed, left, window = stream.mechanism, stream.closed, stream.left, wanted.window
+    far = progress(closed, f"{mechanism.steps:,} steps", left, ended=not left and closed < mechanism.steps)
     lines = [
         Text(f"totals of numbers from 0 to {float(mechanism.bound):,.6g}", style="bold"),
-        Text(f"{closed:,} of {mechanism.steps:,} steps closed, {stream.left:,} left · cost {stream.loss}, paid once"),
+        Text(f"{far} · cost {stream.loss}, paid once"),
     ]
     if not closed:
         lines.append(Text("no step is closed yet: lapwing stream observe …"))
+    elif wanted.is_one:
+        lines.append(Text(str(wanted.total(stream))))
     elif window is not None and closed > mechanism.first:
         first = max(mechanism.first + 1, closed - checks.whole(window=window) + 1)
         lines.append(Text(f"from step {first:,}: {stream.between(first, closed)}"))
