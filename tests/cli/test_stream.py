@@ -161,6 +161,32 @@ def test_what_is_to_be_kept_must_be_rows_of_a_batch(place: Path, words: tuple[st
     assert says in " ".join(run("observe", "visits.stream", *words, code=2).stderr.split())
 
 
+def test_a_file_that_is_no_stream_is_called_that(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    opened("--active-steps", "5")
+    assert "is no file of a stream" in run("observe", "visits.csv", "visits.csv", code=2).stderr
+    assert "is a ledger, and no file" in run("show", "ledger.db", code=2).stderr
+    run("observe", "visits.stream")
+    (place / "visits.stream").write_bytes(b"damaged" * 1000)
+    assert "is damaged" in run("show", "visits.stream", code=2).stderr
+
+
+def test_a_stream_that_was_moved_says_what_else_must_be_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    (place / "old").mkdir()
+    opened("--active-steps", "5")
+    run("observe", "visits.stream")
+    for name in ("visits.stream", "visits.stream-anchor", "ledger.db"):
+        (place / name).rename(place / "old" / name)
+    moved = ("show", "old/visits.stream")
+    anchor = str(place / "old" / "visits.stream-anchor")
+    assert f"say where with --anchor {anchor}." in run(*moved, code=2).stderr
+    said = " ".join(run(*moved, "--anchor", anchor, code=2).stderr.split())
+    assert "is the ledger of this stream" in said
+    assert "say where: --ledger ledger.db" in said
+    assert "1 of 31 days closed" in run(*moved, "--anchor", anchor, "--ledger", "old/ledger.db").output
+
+
 def test_earlier_answers_ranges_and_ranks_are_shown(place: Path) -> None:
     opened("--active-steps", "5")
     run("observe", "visits.stream", "visits.csv", "--step", "9")

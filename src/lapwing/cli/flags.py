@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from lapwing.errors import IncompatibleLosses, InvalidCall, InvalidParameter, LapwingError, UnsupportedQuery
+from lapwing.errors import (
+    IncompatibleLosses,
+    InvalidCall,
+    InvalidParameter,
+    LapwingError,
+    StreamDamaged,
+    UnsupportedQuery,
+)
 
 _OPTIONS: ContextVar[frozenset[str]] = ContextVar("_OPTIONS", default=frozenset())
 """The keywords that the command that runs has as options."""
@@ -48,7 +55,7 @@ def spoken(error: LapwingError) -> str:
     if isinstance(error, InvalidCall | UnsupportedQuery):
         before, instead, after = text.rpartition(error.instead)
         return before + _told(instead, known) + after
-    return _told(text, known) if isinstance(error, IncompatibleLosses) else text
+    return _told(text, known) if isinstance(error, IncompatibleLosses | StreamDamaged) else text
 
 
 def _told(text: str, known: frozenset[str]) -> str:

@@ -29,10 +29,11 @@ State = Annotated[
     Path, typer.Argument(metavar="STATE", help="The file of the stream, which only you can read.", show_default=False)
 ]
 LedgerPlace = Annotated[
-    str | None, typer.Option(help="The ledger, if it is on a server (postgresql://…).", show_default=False)
+    str | None, typer.Option(help="The ledger, if it is on a server (postgresql://…) or was moved.", show_default=False)
 ]
 Anchor = Annotated[str | None, typer.Option(help="The anchor of the stream, if it was moved.", show_default=False)]
 _STEPS = "Steps"
+_SQLITE = b"SQLite format 3\0"
 
 
 def _option(help: str, *names: str, metavar: str | None = None) -> Any:
@@ -240,7 +241,20 @@ def close(state: State, ledger: LedgerPlace = None, anchor: Anchor = None) -> No
 def _has_numbers(state: Path) -> bool:
     """Whether the stream in a file is one of numbers; a file that is not there has none."""
     from lapwing.curator.streams.numeric_stream import holds_numbers
+    from lapwing.curator.streams.state import StateFile, anchor_beside
+    from lapwing.privacy.store import FileStore
 
+    hint = "Name the file that lapwing stream open wrote (--state)."
+    if state.is_file() and state.stat().st_size:
+        with state.open("rb") as file:
+            is_sqlite = file.read(len(_SQLITE)) == _SQLITE
+        if not is_sqlite and not anchor_beside(state).exists():  # with an anchor, it was a stream
+            raise InvalidParameter("STATE", str(state), "is no file of a stream", hint)
+        if is_sqlite:
+            known = StateFile(state, None)
+            with known.transaction(write=False) as database:
+                if known.tables(database) >= FileStore.layout:
+                    raise InvalidParameter("STATE", str(state), "is a ledger, and no file of a stream", hint)
     return holds_numbers(state)
 
 

@@ -238,6 +238,7 @@ class Stream:
                     database.execute(f"DELETE FROM {table}")
                 database.execute("DELETE FROM fact WHERE name = 'position'")
         self.file.write_anchor()
+        self.file.give_room_back()
 
     def _kept(self, database: Database, target: int) -> tuple[Waiting, Any]:
         """The rows that wait for steps up to this one, and how far the source was read."""
@@ -317,6 +318,8 @@ class Stream:
             if brought.position is not None:
                 state.remember(database, "position", saving.value(brought.position))
         self.file.write_anchor()
+        if target == self.steps:
+            self.file.give_room_back()
         return target, shown
 
     def _errors(self, states: Sequence[Any]) -> list[float] | None:
