@@ -14,11 +14,11 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lapwing.errors import InvalidParameter, LedgerDamaged, StreamDamaged
+from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable, StreamDamaged
 from lapwing.privacy.journal import Database, append, hash_of, head
 from lapwing.privacy.journal import entries as journal_entries
 from lapwing.privacy.store import FileStore, sync_folder
@@ -97,8 +97,8 @@ class StateFile(FileStore):
             raise InvalidParameter("state", self.name, why, f"Run: chmod 600 {self.path.name}")
 
     def give_room_back(self) -> None:
-        """Make the file small again where much was wiped. It is written anew, and never outside of itself."""
-        with self.transaction() as database:
+        """Make the file small again where much was wiped. If that fails, it stays large, and nothing else is wrong."""
+        with suppress(LedgerUnavailable), self.transaction() as database:
             [empty] = database.execute("PRAGMA freelist_count").fetchone()
             if empty >= _WORTHWHILE:
                 database.execute("COMMIT")
