@@ -48,10 +48,10 @@ def spoken(error: LapwingError) -> str:
         head = f"{error.name} = {error.value!r}: "
         if not text.startswith(head):
             return text
-        told = _told(text.removeprefix(head), known)
+        advice = _told(text.removeprefix(head), known)
         if error.name not in known:
-            return head + told
-        return f"{flag(error.name)}{'' if error.value is None else f' = {error.value!r}'}: {told}"
+            return head + advice
+        return f"{flag(error.name)}{'' if error.value is None else f' = {error.value!r}'}: {advice}"
     if isinstance(error, InvalidCall | UnsupportedQuery):
         before, instead, after = text.rpartition(error.instead)
         return before + _told(instead, known) + after
@@ -65,11 +65,11 @@ def _told(text: str, known: frozenset[str]) -> str:
             text = re.sub(rf", or {name}=(?:{_VALUE})", "", text)
     if "allowance" not in known:
         return _flagged(text, known)
-    told, end = "", 0
-    for found in _ALLOWANCE.finditer(text):  # the unit in it is no option
-        told += _flagged(text[end : found.start()], known) + _allowance(found)
-        end = found.end()
-    return told + _flagged(text[end:], known)
+    advice, end = "", 0
+    for match in _ALLOWANCE.finditer(text):  # the unit in it is no option
+        advice += _flagged(text[end : match.start()], known) + _allowance(match)
+        end = match.end()
+    return advice + _flagged(text[end:], known)
 
 
 def _flagged(text: str, known: frozenset[str]) -> str:
@@ -81,21 +81,21 @@ def _flagged(text: str, known: frozenset[str]) -> str:
     text = re.sub(rf"\b({words})={{'([^']*)': ([^}}]*)}}", _of_column, text)
     text = re.sub(rf"\b({words})=(?:({_VALUE})|(?![\w'\"\[({{]))", _given, text)
     several = "|".join(sorted((name for name in known if "_" in name), key=len, reverse=True))
-    return re.sub(rf"(?<!-)\b({several})\b", lambda found: flag(found[1]), text) if several else text
+    return re.sub(rf"(?<!-)\b({several})\b", lambda match: flag(match[1]), text) if several else text
 
 
-def _allowance(found: re.Match[str]) -> str:
-    size = f"{'rho' if found[1] == 'ZCDP' else 'epsilon'}={found[2]}"
-    return f"--allowance {shlex.quote(size if found[3] is None else f'{size},unit={found[3]}')}"
+def _allowance(match: re.Match[str]) -> str:
+    size = f"{'rho' if match[1] == 'ZCDP' else 'epsilon'}={match[2]}"
+    return f"--allowance {shlex.quote(size if match[3] is None else f'{size},unit={match[3]}')}"
 
 
-def _of_column(found: re.Match[str]) -> str:
+def _of_column(match: re.Match[str]) -> str:
     """A dictionary with one column: types={'at': 'timestamp'}, bounds={'age': (0, 100)}, keys={'region': ['N']}."""
-    separator = ":" if found[1] == "bounds" else ","
-    values = re.sub(r"[\[\]()'\" ]", "", found[3]).replace(",", separator)
-    return f"{flag(found[1])} {shlex.quote(f'{found[2]}={values}') if values.isascii() else f'{found[2]}={values}'}"
+    separator = ":" if match[1] == "bounds" else ","
+    values = re.sub(r"[\[\]()'\" ]", "", match[3]).replace(",", separator)
+    return f"{flag(match[1])} {shlex.quote(f'{match[2]}={values}') if values.isascii() else f'{match[2]}={values}'}"
 
 
-def _given(found: re.Match[str]) -> str:
-    name, value = found[1], found[2]
+def _given(match: re.Match[str]) -> str:
+    name, value = match[1], match[2]
     return flag(name) if value is None else f"{flag(name)} {shlex.quote(value.strip(chr(39) + chr(34)))}"
