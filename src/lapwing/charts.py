@@ -6,12 +6,14 @@ white paper, since they are files and do not know the page they will be on; `INK
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from lapwing.errors import MissingExtra
+from lapwing.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +89,25 @@ def figure(
 
 def save(whole: Figure, target: Any, **options: Any) -> None:
     """Write a picture, on white paper."""
+    if isinstance(target, str | os.PathLike):
+        drawable(target)
     whole.savefig(target, facecolor=PAPER, **options)
+
+
+def drawable(path: str | os.PathLike[str], *, name: str = "path") -> None:
+    """Refuse a picture that could not be written, before anything is spent on it."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise MissingExtra("matplotlib", "experiments") from None
+    place = Path(path)
+    if place.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        why = "is not a picture format that can be written"
+        raise InvalidParameter(name, place.name, why, "Name a file that ends in .png, .svg or .pdf.")
+    if not place.parent.is_dir():
+        raise InvalidParameter(name, str(place), "there is no such folder", "Name a folder that exists.")
+    if place.is_dir() or not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise InvalidParameter(name, str(place), "cannot be written", "Name a file that can.")
 
 
 def title(axes: Axes, text: str, *, formulas: bool = False) -> None:

@@ -48,6 +48,9 @@ def test_a_stream_of_numbers_goes_from_its_quote_to_its_end(place: Path) -> None
     again = run("observe", "d.stream", "missing.csv", "--column", "delay", "--step", "3")
     assert "3 was closed before: this is its stored answer" in again.output
     assert "3 of 8 steps closed, 5 left" in run("show", "d.stream").output
+    latest = run("show", "d.stream").output.splitlines()[-1]
+    assert run("show", "d.stream", "--step", "3").output.splitlines()[-1] == latest
+    assert "step 3: " in run("show", "d.stream", "--from", "3").output
     assert "from step 3" in run("show", "d.stream", "--window", "1").output
     shown = json.loads(run("show", "d.stream", "--json").output)
     assert [row["step"] for row in shown["steps"]] == [1, 2, 3]
@@ -56,6 +59,24 @@ def test_a_stream_of_numbers_goes_from_its_quote_to_its_end(place: Path) -> None
     assert float(rows[2]["total"]) == shown["steps"][2]["total"]
     assert "ended after 3 of 8 steps" in run("close", "d.stream").output
     assert "has ended" in run(*OBSERVE, code=2).stderr
+
+
+def test_a_stream_of_numbers_says_whether_a_ledger_records_it_and_what_becomes_of_negative_numbers() -> None:
+    no_ledger, below = "no ledger was given, so the spent budget is not recorded", "Numbers below 0 count as 0"
+    opened = run(*OPEN).output
+    assert no_ledger in opened
+    assert below in opened
+    assert "paid for" not in opened
+    Path("d.stream").unlink()
+    Path("d.stream-anchor").unlink()
+    paid = run(*OPEN, *BOOK).output
+    assert no_ledger not in paid
+    assert "open and paid for" in paid
+    for _ in range(4):
+        run("observe", "d.stream", "-", typed="minutes\n-900\n40\n")
+    assert "totals of numbers from 0 to 1,000" in run("show", "d.stream").output
+    assert "numbers cut off at 0 and" in run("show", "d.stream").output
+    assert "numbers below 0 count as 0" in " ".join(run("open-numbers", "--help").output.split())
 
 
 def test_a_stream_of_numbers_reads_cells_one_by_one_and_leaves_out_what_is_no_number(
@@ -91,6 +112,7 @@ def test_a_stream_of_numbers_reads_cells_one_by_one_and_leaves_out_what_is_no_nu
         ((*OBSERVE, "--step", "5"), "is not the next step"),
         ((*OBSERVE, "--ledger", "ledger.db"), "needs none any more"),
         (("show", "d.stream", "--top", "3"), "Leave --top out"),
+        (("show", "d.stream", "--plot", "a.png"), "plot = 'a.png': is for groups"),
         (("show", "d.stream", "--plot", "a.png"), "Leave --plot out"),
         (("show", "d.stream", "--window", "2", "--json"), "Leave --window out"),
         ((*OBSERVE, "--step", "0"), "step = 0: must be a whole number of at least 1"),

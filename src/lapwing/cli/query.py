@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Annotated
 
 import typer
 
+from lapwing import charts
 from lapwing.cli import theme
 from lapwing.cli.progress import waiting
 from lapwing.cli.question import ENCODING, NOT_ABOUT_A_TABLE, Question, asks
-from lapwing.errors import InvalidParameter, MissingExtra
+from lapwing.errors import InvalidParameter
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
@@ -39,7 +39,7 @@ def query(
     """
     with theme.readable_errors():
         if plot is not None:
-            _drawable(plot)
+            charts.drawable(plot, name="plot")
         query, spending = question.query(), question.spending()
         with _stoppable(key):
             answer = query.release(**spending, key=key, progress=progress)
@@ -78,7 +78,7 @@ def _check(
 
     with theme.readable_errors():
         if plot is not None:
-            _drawable(plot)
+            charts.drawable(plot, name="plot")
         table, later = question.opened(keeps_count=False)
         for column in (column for given in later.values() for column in given):
             raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
@@ -122,19 +122,3 @@ def _stoppable(key: str | None) -> Iterator[None]:
             f"Stopped. If the question was already charged, the charge stays in the ledger.{again}", soft_wrap=True
         )
         raise typer.Exit(130) from None
-
-
-def _drawable(path: Path) -> None:
-    """Refuse a picture that could not be drawn before anything is spent on it."""
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise MissingExtra("matplotlib", "experiments") from None
-    if path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-        raise InvalidParameter(
-            "plot", path.name, "is not a picture format that can be written", "Write --plot answer.png."
-        )
-    if not path.parent.is_dir():
-        raise InvalidParameter("plot", str(path), "there is no such folder", "Name a folder that exists.")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InvalidParameter("plot", str(path), "cannot be written", "Name a file that can.")

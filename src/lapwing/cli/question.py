@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from lapwing.cli import flags
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Question:
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE", help="A CSV or Parquet file, a description (.yaml), or the URL of a database."
+            metavar="SOURCE",
+            help="A CSV or Parquet file, a DuckDB file (.duckdb), the URL of a database, or a description (.yaml).",
         ),
     ]
     sql: Annotated[
@@ -144,7 +146,13 @@ class Question:
     dataset: Annotated[str | None, _option("Name of the data set in the ledger.", _BOOK)] = None
     allowance: Annotated[
         str | None,
-        _option("The whole privacy budget: 3, or epsilon=3,delta=1e-6, or rho=0.5.", _BOOK, metavar="LOSS"),
+        _option(
+            "The whole privacy budget: 3, or epsilon=3,delta=1e-6, or rho=0.5. With unit= for another unit than the "
+            "table's, such as 'epsilon=1,unit=patient in any 7 consecutive days' (for lapwing stream open "
+            "--consecutive-steps 7).",
+            _BOOK,
+            metavar="LOSS",
+        ),
     ] = None
     rules: Annotated[
         str | None,
@@ -285,7 +293,8 @@ def asks(command: Callable[..., None], *, leaving: tuple[str, ...] = ()) -> Call
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
 
     def run(**given: Any) -> None:
-        command(Question(**{name: given.pop(name) for name in names}), **given)
+        with flags.options(set(given) - {"source", "sql"}):
+            command(Question(**{name: given.pop(name) for name in names}), **given)
 
     parameters = [*shared, *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own)]
     run.__name__, run.__doc__ = command.__name__, command.__doc__

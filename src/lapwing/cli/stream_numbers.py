@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lapwing import checks
+from lapwing.cli.stream_page import Shown, progress, watched
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from lapwing.curator.streams.numeric_stream import NumericStream, NumericTotal
+    from lapwing.privacy import Loss
 
 _NUMBERS, _BOOK = "Numbers", "Ledger"
 
@@ -30,7 +32,9 @@ def _option(help: str, panel: str = _NUMBERS) -> Any:
 def open_numbers(
     state: Annotated[Path, typer.Option(help="A new file for the stream, which only you may read.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss of one number, once for all steps.")],
-    bound: Annotated[float, _option("What no number exceeds: larger ones count as this. Public.")],
+    bound: Annotated[
+        float, _option("What no number exceeds, public: larger ones count as this. Numbers below 0 count as 0.")
+    ],
     steps: Annotated[int, _option("How many steps the stream has.")],
     first: Annotated[int, _option("How many first steps are used to choose the threshold. They give no totals.")],
     values_per_step: Annotated[int, _option("About how many numbers a step has.")] = 1,
@@ -45,9 +49,10 @@ def open_numbers(
 ) -> None:
     """Open a stream that publishes running totals of numbers, for one price.
 
-    Numbers above a privately chosen threshold count as the threshold.
+    Numbers above a privately chosen threshold count as the threshold, and numbers below 0 count as 0.
     """
     with readable_errors():
+        from lapwing.curator.ask.quote import NO_LEDGER
         from lapwing.curator.streams.numeric_stream import open_numeric_stream
         from lapwing.mechanisms import Tops
 
@@ -56,13 +61,20 @@ def open_numbers(
             typical_range=typical_range, block=block, unit=unit,
         )  # fmt: skip
         screen = console()
+        book = None if quote else _ledger(ledger, dataset, allowance, analyst, unit)
         screen.print(str(mechanism.quote()), markup=False)
+        if ledger is None:
+            screen.print(f"· {NO_LEDGER}")
         if quote:
             return
-        book = _ledger(ledger, dataset, allowance, analyst, unit)
         opened = open_numeric_stream(state, mechanism, ledger=book, dataset=dataset, analyst=analyst)
-        screen.print(f"[private]✓[/] {state} is open and paid for: {opened.loss}", soft_wrap=True)
+        screen.print(opening(state, opened.loss, recorded=book is not None), soft_wrap=True)
         screen.print(f"  next: lapwing stream observe {state} NUMBERS.csv --column COLUMN", soft_wrap=True)
+
+
+def opening(state: Path, loss: Loss, *, recorded: bool) -> str:
+    """That a stream is open; without a ledger nobody keeps count of what it costs."""
+    return f"[private]✓[/] {state} is open{' and paid for' if recorded else ', but recorded in no ledger'}: {loss}"
 
 
 def _ledger(place: str | None, dataset: str | None, allowance: float | None, analyst: str | None, unit: str) -> Any:
@@ -132,7 +144,21 @@ def _fields(shown: NumericTotal) -> dict[str, Any]:
     return {name: getattr(shown, name) for name in ("step", "total", "half_width", "threshold")}
 
 
-def page(stream: NumericStream, window: int | None) -> RenderableType:
+def show(
+    stream: NumericStream, wanted: Shown, plot: Path | None, as_json: bool, as_csv: bool, watch: float | None
+) -> None:
+    """Print a stream of numbers, for people or for other programs."""
+    drawn = None if plot is None else str(plot)
+    refused({"top": wanted.top, "plot": drawn}, "is for groups and lines of a question, and these are numbers")
+    if not (as_json or as_csv):
+        watched(lambda: page(stream, wanted), watch)
+        return
+    others = {"window": wanted.window, "from": wanted.first, "to": wanted.last, "step": wanted.step}
+    refused(others, "is for the page, and these files have all totals")
+    typer.echo(printed(stream, as_json=as_json), nl=as_json)
+
+
+def page(stream: NumericStream, wanted: Shown) -> RenderableType:
     """The standing of a stream of numbers on a terminal."""
     from rich.console import Group
     from rich.padding import Padding
@@ -140,13 +166,16 @@ def page(stream: NumericStream, window: int | None) -> RenderableType:
 
     from lapwing.curator.show.lines import sparkline
 
-    mechanism, closed = stream.mechanism, stream.closed
+    mechanism, closed, left, window = stream.mechanism, stream.closed, stream.left, wanted.window
+    far = progress(closed, f"{mechanism.steps:,} steps", left, ended=not left and closed < mechanism.steps)
     lines = [
-        Text(f"totals of numbers up to {float(mechanism.bound):,.6g}", style="bold"),
-        Text(f"{closed:,} of {mechanism.steps:,} steps closed, {stream.left:,} left · cost {stream.loss}, paid once"),
+        Text(f"totals of numbers from 0 to {float(mechanism.bound):,.6g}", style="bold"),
+        Text(f"{far} · cost {stream.loss}, paid once"),
     ]
     if not closed:
         lines.append(Text("no step is closed yet: lapwing stream observe …"))
+    elif wanted.is_one:
+        lines.append(Text(str(wanted.total(stream))))
     elif window is not None and closed > mechanism.first:
         first = max(mechanism.first + 1, closed - checks.whole(window=window) + 1)
         lines.append(Text(f"from step {first:,}: {stream.between(first, closed)}"))

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from lapwing.cli import flags
 from lapwing.errors import LapwingError
 
 
@@ -28,12 +29,16 @@ def console(**options: Any) -> Console:
 
 
 @contextmanager
-def readable_errors() -> Iterator[None]:
-    """Turn our own errors, and files that cannot be read or written, into one readable line and exit code 2."""
+def readable_errors(*options: str) -> Iterator[None]:
+    """Turn our own errors, and files that cannot be read or written, into one readable line and exit code 2.
+
+    Keywords that are `options` of the command are called by their flags.
+    """
     try:
         yield
     except LapwingError as error:
-        why = str(error)
+        with flags.options(options):
+            why = flags.spoken(error)
     except OSError as error:
         if error.filename is None or error.strerror is None:
             raise

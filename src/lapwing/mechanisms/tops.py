@@ -52,7 +52,7 @@ class Tops(Mechanism):
 
     Args:
         epsilon: What the whole stream may cost for one event, as pure ε.
-        bound: The largest possible number, public. Larger ones are cut to it.
+        bound: The largest possible number, public. Larger ones are cut to it, and numbers below 0 count as 0.
         steps: How many steps the stream has, the first ones included.
         first: How many steps choose the threshold. They are not part of any total.
         typical_range: How many steps most questions are about; None for a third of those after the first. It only

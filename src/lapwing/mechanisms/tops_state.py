@@ -60,6 +60,7 @@ class TopsQuote:
             f"{self.loss}, once for {self.steps:,} steps. The first {self.first:,} choose a threshold above "
             f"{self.rank:.2%} of the numbers and are not answered. Then a total is within {self.half_width:,.1f} "
             f"thresholds of the sum of what is not cut off, at {100 * self.confidence:g} % confidence, after each "
-            f"block of {self.block:,} steps. Numbers are rounded to multiples of {self.granularity:g} first. "
+            f"block of {self.block:,} steps. Numbers below 0 count as 0, and all are rounded to multiples of "
+            f"{self.granularity:g} first. "
             f"State: {self.state_bytes:,} bytes."
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import pytest
 import lapwing as lw
 from lapwing.curator.engines import databases
 from lapwing.curator.engines.databases import Database
+from lapwing.curator.tables.streams import numbers_of
+from lapwing.errors import InvalidParameter
 
 
 def visits(folder: Path) -> Path:
@@ -25,12 +29,6 @@ def stored(folder: Path) -> Path:
     with duckdb.connect(str(path)) as made:
         made.execute("CREATE TABLE visits AS SELECT range AS who, range % 90 AS age FROM range(200)")
     return path
-
-
-def opened(kind: str, folder: Path) -> lw.PrivateTable:
-    if kind == "a file":
-        return lw.open(visits(folder), unit="who", memory="311MB")
-    return lw.open(stored(folder), unit="who", table="visits")
 
 
 def counted(table: lw.PrivateTable) -> float:
@@ -48,9 +46,49 @@ def ended(database: duckdb.DuckDBPyConnection) -> None:
         database.execute("SELECT 1")
 
 
-@pytest.mark.parametrize("kind", ["a file", "a database"])
-def test_a_table_outlives_its_database(kind: str, tmp_path: Path) -> None:
-    table = opened(kind, tmp_path)
+def writes(path: Path) -> str:
+    """What another process is told that writes into a database."""
+    text = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('INSERT INTO visits VALUES (1, 2)')"
+    return subprocess.run([sys.executable, "-c", text, path], capture_output=True, text=True).stderr
+
+
+def test_the_file_of_a_database_is_free_again_once_it_was_read(tmp_path: Path) -> None:
+    path = stored(tmp_path)
+    table = lw.open(path, unit="who", table="visits")
+    assert writes(path) == ""
+    assert abs(counted(table) - 200) <= 3
+    assert writes(path) == ""
+    stream = table.stream(lw.count(), every="step", steps=9, active_steps=2).open(tmp_path / "state", epsilon=1)
+    stream.observe(path, table="visits")
+    assert writes(path) == ""
+    stream.add(path, table="visits")
+    assert writes(path) == ""
+    assert len(numbers_of(path, "age", table="visits")) == 204
+    assert writes(path) == ""
+
+
+def test_a_database_that_cannot_be_read_now_is_told_apart_from_one_without_the_table(tmp_path: Path) -> None:
+    path = stored(tmp_path)
+    with pytest.raises(InvalidParameter, match=r"table = 'visit': DuckDB finds no table .* There are: visits\."):
+        lw.open(path, unit="who", table="visit")
+    (tmp_path / "other.duckdb").write_bytes(b"no database at all" * 1000)
+    with pytest.raises(InvalidParameter, match="cannot be opened as a database of DuckDB"):
+        lw.open(tmp_path / "other.duckdb", unit="who", table="visits")
+    text = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); input()"
+    words = [sys.executable, "-c", text, str(path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        with pytest.raises(InvalidParameter, match="is open elsewhere by somebody who may write into it"):
+            lw.open(path, unit="who", table="visits")
+        writer.communicate(b"\n")
+    with duckdb.connect(str(path)), pytest.raises(InvalidParameter, match="is open elsewhere"):
+        lw.open(path, unit="who", table="visits")
+    assert set(lw.open(path, unit="who", table="visits").columns) == {"who", "age"}
+
+
+def test_a_table_outlives_its_database(tmp_path: Path) -> None:
+    table = lw.open(visits(tmp_path), unit="who", memory="311MB")
     for _ in range(3):
         assert abs(counted(table) - 200) <= 3
         ended(current(table))

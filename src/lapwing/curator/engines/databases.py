@@ -2,6 +2,8 @@
 
 An error inside DuckDB can end a whole database: every later statement in it fails, whoever asks. So a harmless
 statement, which depends on no row and no question, is run before each question.
+
+The file of somebody's database is open only while it is read: as long as it is, no other process can write into it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,11 @@ class Database:
     file: Path | None = None
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A new cursor of the open database, or of another one if that has died."""
+        """A new cursor of the open database, or of another one if that has died. A file is opened by each anew."""
+        if self.file is not None:
+            import duckdb
+
+            return duckdb.connect(str(self.file), read_only=True)
         key = (self, os.getpid())  # not the parent's after a fork
         with _CHANGING:
             known = _OPEN.pop(key, None)
@@ -48,7 +54,6 @@ class Database:
         with _CHANGING:
             if _OPEN.get(key) is known:  # else somebody has replaced it meanwhile
                 _OPEN.pop(key, None)
-                del known  # as long as anything refers to the database of a file, DuckDB gives it out again
                 _OPEN[key] = self._connected()
                 _forget_the_oldest()
             return _OPEN[key].cursor()
@@ -56,8 +61,6 @@ class Database:
     def _connected(self) -> duckdb.DuckDBPyConnection:
         import duckdb
 
-        if self.file is not None:
-            return duckdb.connect(str(self.file), read_only=True)
         spill = tempfile.mkdtemp(prefix="lapwing-")  # for nobody else to read: what does not fit into memory is rows
         atexit.register(_remove, spill, os.getpid())
         settings: dict[str, Any] = {

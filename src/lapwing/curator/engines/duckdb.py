@@ -24,7 +24,7 @@ from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.curator.engines.duckdb_types import kind_of
 from lapwing.curator.engines.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.engine import Session, Source
-from lapwing.errors import InvalidParameter, MissingExtra
+from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,7 +64,15 @@ class EmbeddedDuckDB:
     def types(self, relation: Relation) -> dict[str, str]:
         """The columns of a table and their types."""
         empty = replace(relation, frame=cells.without_rows(relation.frame))
-        return reached(NAME, partial(waited, lambda: self._types(self._cursor([empty]), relation)))
+
+        def described() -> dict[str, str]:
+            cursor = self._cursor([empty])
+            try:
+                return self._types(cursor, relation)
+            finally:
+                cursor.close()
+
+        return reached(NAME, partial(waited, described))
 
     def _types(self, cursor: duckdb.DuckDBPyConnection, relation: Relation) -> dict[str, str]:
         described = f"DESCRIBE {self.dialect.sql(exp.select('*').from_(relation.table.copy()))}"
@@ -74,13 +82,17 @@ class EmbeddedDuckDB:
     def _begun(self, relations: list[Relation], copies: Copies) -> duckdb.DuckDBPyConnection:
         """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
         cursor = self._cursor([relation for relation in relations if not isinstance(relation.frame, EncodedFile)])
-        for relation in relations:
-            if isinstance(relation.frame, EncodedFile):
-                shown = self.dialect.sql(exp.select("*").from_(_copied(relation.frame, copies)))
-                cursor.execute(f"CREATE TEMP VIEW {relation.table.name} AS {shown}")
-        cursor.execute("BEGIN TRANSACTION")
-        for relation in relations:
-            unchanged(NAME, relation, self._types(cursor, relation))
+        try:
+            for relation in relations:
+                if isinstance(relation.frame, EncodedFile):
+                    shown = self.dialect.sql(exp.select("*").from_(_copied(relation.frame, copies)))
+                    cursor.execute(f"CREATE TEMP VIEW {relation.table.name} AS {shown}")
+            cursor.execute("BEGIN TRANSACTION")
+            for relation in relations:
+                unchanged(NAME, relation, self._types(cursor, relation))
+        except BaseException:
+            cursor.close()  # an error may live long, and would keep the file of a database open
+            raise
         return cursor
 
     def parquet_types(self, path: Path) -> dict[str, str]:
@@ -297,5 +309,34 @@ def source(engine: EmbeddedDuckDB, table: exp.Expr, name: str, frame: Any = None
 
 
 def from_database(path: Path, table: str) -> Source:
-    """A table of a DuckDB database file, opened for reading."""
-    return source(EmbeddedDuckDB(Database(file=path.absolute())), exp.to_table(table, dialect="duckdb"), table)
+    """A table of a DuckDB database file, opened for reading. What is wrong is about the file, and never about a row."""
+    engine, named = EmbeddedDuckDB(Database(file=path.absolute())), exp.to_table(table, dialect="duckdb")
+    try:
+        return source(engine, named, table)
+    except EngineUnreachable:
+        tables = _tables(path, engine)
+    hint = f"There are: {', '.join(tables)}." if tables else "There are none."
+    raise InvalidParameter("table", table, f"DuckDB finds no table of this name in {path.name}", hint)
+
+
+def _tables(path: Path, engine: EmbeddedDuckDB) -> list[str]:
+    """The tables and views of a database that can be opened."""
+    try:
+        cursor = engine.own.cursor()
+    except Exception as error:
+        is_open = any(sign in str(error) for sign in _OPEN_ELSEWHERE)
+    else:
+        names = cursor.execute(f"SELECT table_name FROM information_schema.tables ORDER BY 1 LIMIT {_MOST_NAMED}")
+        tables = [name for (name,) in names.fetchall()]
+        cursor.close()
+        return tables
+    if is_open:
+        why = "is open elsewhere by somebody who may write into it, and DuckDB lets nobody read it meanwhile"
+        raise InvalidParameter("source", str(path), why, "Try again when that connection is closed.")
+    hint = "Name a file that this version of DuckDB can read, or a .csv or .parquet file."
+    raise InvalidParameter("source", str(path), "cannot be opened as a database of DuckDB", hint)
+
+
+_OPEN_ELSEWHERE = ("set lock", "different configuration")
+"""In what DuckDB says of a file that another process, or this one, has open for writing."""
+_MOST_NAMED = 20

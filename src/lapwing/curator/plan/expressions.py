@@ -106,8 +106,8 @@ class Call:
         shown = [str(argument) for argument in self.arguments]
         if self.operator in _INFIX:
             return f"({f' {self.operator} '.join(shown)})"
-        if self.operator == "clamp":  # implied by the bounds of the column
-            return shown[0]
+        if self.operator == "clamp" or (self.operator == "coalesce" and len(shown) == 1):
+            return shown[0]  # implied by the bounds of the column, or the same
         return f"{self.operator}({', '.join(shown)})"
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.ask.query import Query
-from lapwing.curator.plan.expressions import columns_of
+from lapwing.curator.ask.question import Post
+from lapwing.curator.plan.expressions import Call, columns_of
 from lapwing.curator.plan.nodes import JoinPublic, Plan, Scan, Select, Where, is_each_row, scans
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.curator.streams.protection import Allocation, ConsecutiveSteps, Protection, protection_of
@@ -74,7 +75,27 @@ class Definition:
 
     def explain(self) -> str:
         """What happens, in one line."""
-        return f"{self.query.explain()} → after each of {self.schedule.words(self.schedule.steps)}"
+        steps = f"after each of {self.schedule.words(self.schedule.steps)}"
+        if self.schedule.every != "step":
+            steps += " (UTC)"
+        return " → ".join([self.query.explain(), steps, *afterwards(self.query.post)])
+
+
+def afterwards(post: Post) -> list[str]:
+    """What HAVING, ORDER BY and LIMIT do to every answer that is shown."""
+    having = str(post.having)
+    words = [] if post.having is None else [f"having {having[1:-1] if having.startswith('(') else having}"]
+    by = [
+        f"{key}, largest first" if descending else f"{key}"
+        for key, descending in post.order
+        if not isinstance(key, Call)  # of a key that may be NULL, whether it is
+    ]
+    if post.order:
+        words.append(f"order by {', '.join(by) or 'a computed value'}")
+    if post.limit is not None:
+        before = f", after the first {post.offset:,}" if post.offset else ""
+        words.append(f"limit {post.limit:,}{before}")
+    return words
 
 
 def appears(statistic: Statistic, plan: Plan) -> bool:

@@ -36,10 +36,11 @@ class NumericTotal:
 
     Attributes:
         step: The last step that is summed.
-        threshold: Larger numbers count as this one. None while it is still to be chosen.
+        threshold: Larger numbers count as this one, and numbers below 0 count as 0. None while it is still to be
+            chosen.
 
     >>> print(lw.NumericTotal(step=600, total=1234.5, half_width=60.0, threshold=45.0))
-    step 600: 1,234.5 ± 60 at 95 % confidence, numbers cut off at 45
+    step 600: 1,234.5 ± 60 at 95 % confidence, numbers cut off at 0 and 45
     """
 
     step: int
@@ -56,7 +57,7 @@ class NumericTotal:
         if self.total is None:
             return f"step {self.step:,}: the threshold is still to be chosen"
         within = "" if self.half_width is None else f" ± {self.half_width:,.4g} at 95 % confidence"
-        return f"step {self.step:,}: {self.total:,.6g}{within}, numbers cut off at {self.threshold:,.6g}"
+        return f"step {self.step:,}: {self.total:,.6g}{within}, numbers cut off at 0 and {self.threshold:,.6g}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,8 +110,8 @@ class NumericStream:
         """Close the next step with these numbers.
 
         Args:
-            numbers: The numbers of the step, each between 0 and the bound. Others are clamped, and what is no number is
-                left out.
+            numbers: The numbers of the step, each between 0 and the bound. Numbers below 0 count as 0, and larger ones
+                as the bound. What is no number is left out.
             step: The number of the step, so that a second try closes none twice. None means the next one.
             entropy: Where the noise comes from. Anything but the default is not private.
 

@@ -190,6 +190,9 @@ def reopened(
     if facts["ledger"] == ELSEWHERE and ledger is None:
         raise InvalidParameter("ledger", None, "this stream was charged to one on a server", "Name it: ledger=…")
     if ledger is None and facts["ledger"] is not None:
+        if not Path(facts["ledger"][0]).exists():
+            why = "is the ledger of this stream, and there is no such file any more"
+            raise InvalidParameter("ledger", facts["ledger"][0], why, "If you moved it, say where: ledger='ledger.db'.")
         ledger = Ledger(facts["ledger"][0], anchor=facts["ledger"][1], create=False)
     definition, notation = saving.reread(facts["definition"], ledger, facts["analyst"])
     if definition.digest() != facts["digest"]:

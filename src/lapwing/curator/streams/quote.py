@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +13,17 @@ from lapwing.curator.ask.pricing import Budget
 from lapwing.curator.ask.quote import NO_LEDGER, Expectation, Quote, plan_notes, rows_notes
 from lapwing.curator.show import digits
 from lapwing.curator.show.digits import visible
-from lapwing.curator.streams.definition import Definition
+from lapwing.curator.streams.definition import Definition, afterwards
 from lapwing.curator.streams.pricing import ADAPTIVE, Adaptive, StreamItem, price, state_bytes
 from lapwing.curator.streams.protection import Allocation, ConsecutiveSteps
+from lapwing.curator.streams.schedule import Schedule
 from lapwing.errors import UnsupportedQuery
 from lapwing.privacy import Loss
 from lapwing.privacy.quotes import Line
 
 WEEK = 7
+LARGEST_OFFSET = dt.timedelta(hours=12)
+"""By which local time is behind UTC, anywhere."""
 Width = Callable[[StreamItem, Fraction], float]
 
 
@@ -34,7 +38,7 @@ class StreamQuote(Quote):
     >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
     >>> quote = question.quote(epsilon=1)
     >>> quote.steps, quote.expected[-1].output
-    (12, 'count over the last 7 months')
+    (12, 'count over the last 7 of 12 months')
     """
 
     steps: int
@@ -72,7 +76,9 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
         confidence=confidence,
         remaining=context.remaining(context.analyst),
         notes=(
-            *_cannot_be_paid(definition, stated), *notes_of(definition), *_unrecorded(definition), *_families(items),
+            *_cannot_be_paid(definition, stated), *notes_of(definition), *_only_kept(definition.schedule),
+            *_local(definition.schedule),
+            *_unrecorded(definition), *_families(items),
             *_elsewhere(definition), *_others(definition, allocations), *_size(definition, items),
         ),
         steps=definition.schedule.steps,
@@ -99,6 +105,7 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
             if any(definition.appearing[query.statistics.index(statistic)] for statistic in bound.statistics)
         ]
         about.append(f"{' and '.join(names)}: {_once(definition)}")
+    about.extend(_in_utc(schedule))
     limits = [f"{note}, in each {schedule.every}" if "at most" in note else note for note in rows_notes(query)[:1]]
     if schedule.time is not None:
         rule = "are left out" if schedule.late == "drop" else f"count in the next {schedule.every}"
@@ -109,7 +116,44 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
     if isinstance(protection, ConsecutiveSteps) and protection.allocation == "absorption" and protection.steps > 1:
         repeated = f"up to {schedule.words(protection.steps - 1)} after a release repeat it, whatever changes"
         about.append(f"budget absorption: {repeated}, and have no interval")
-    return (*about, *(limits if not definition.scan.each_row else ()), *plan_notes(query))
+    return (*about, *(limits if not definition.scan.each_row else ()), *_what_is_shown(definition), *plan_notes(query))
+
+
+def _in_utc(schedule: Schedule) -> Iterator[str]:
+    """By which clock steps end; somebody with local times must know."""
+    if schedule.every == "step":
+        return
+    times = "" if schedule.time is None else "; times without a time zone are taken as UTC"
+    yield f"each {schedule.every} begins and ends by the clock in UTC{times}"
+
+
+def _only_kept(schedule: Schedule) -> Iterator[str]:
+    """How rows must come where late ones count later."""
+    if schedule.takes_kept_rows_only:
+        yield (
+            "rows of this stream can only come by add() (lapwing stream observe --keep), in batches with numbers, so "
+            "that none counts twice; observe() then closes steps without bringing rows. With a watermark, observe() "
+            "can read a database"
+        )
+
+
+def _local(schedule: Schedule) -> Iterator[str]:
+    """What to do where times are local: a step that ends before its last rows are there loses them."""
+    if schedule.time is not None and schedule.grace < LARGEST_OFFSET and schedule.late == "drop":
+        yield (
+            f"if times are local and behind UTC, a {schedule.every} would be closed before it ends there: keep it open "
+            "for longer by the largest difference (grace=), for example by 5 hours in New York"
+        )
+
+
+def _what_is_shown(definition: Definition) -> Iterator[str]:
+    """HAVING, ORDER BY and LIMIT look at every answer by itself: over a few steps, no group may be large enough."""
+    words = afterwards(definition.query.post)
+    if words:
+        few = "" if definition.query.post.having is None else ", so an answer about few of them may have no rows"
+        every = definition.schedule.every
+        what = "totals and to each window" if not isinstance(definition.protection, ConsecutiveSteps) else "it alone"
+        yield f"{'; '.join(words)}: this applies after each {every}, to {what}{few}"
 
 
 def refused(definition: Definition, loss: Loss) -> str:

@@ -113,6 +113,11 @@ class Schedule:
             why = "needs a column that says when a row happened"
             raise InvalidParameter("late", self.late, why, "Write every='day' and time='at' as well.")
 
+    @property
+    def takes_kept_rows_only(self) -> bool:
+        """Whether rows come by `add` alone: late rows count later, and nothing says which were read already."""
+        return self.late == "next" and self.watermark is None
+
     def check_time(self, kind: Kind | None) -> None:
         """Refuse a column of another kind than the steps need."""
         if self.time is None:

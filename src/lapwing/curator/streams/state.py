@@ -14,11 +14,11 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lapwing.errors import InvalidParameter, LedgerDamaged, StreamDamaged
+from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable, StreamDamaged
 from lapwing.privacy.journal import Database, append, hash_of, head
 from lapwing.privacy.journal import entries as journal_entries
 from lapwing.privacy.store import FileStore, sync_folder
@@ -37,6 +37,8 @@ TABLES = (
     "CREATE INDEX pending_moment ON pending (moment)",
     "CREATE TABLE batch (source TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (source, number)) WITHOUT ROWID",
 )
+_WORTHWHILE = 256
+"""Empty pages, of 4 kB each, from which on a file is written anew."""
 _KNOWN = re.compile(r"(\d{1,18}) ([0-9a-f]{64})\n")
 Estimates = list[list[float]]
 """Noisy numbers: for each statistic, one for each group."""
@@ -94,6 +96,15 @@ class StateFile(FileStore):
             why = "others on this machine can read or change it, and it holds exact counts"
             raise InvalidParameter("state", self.name, why, f"Run: chmod 600 {self.path.name}")
 
+    def give_room_back(self) -> None:
+        """Make the file small again where much was wiped. If that fails, it stays large, and nothing else is wrong."""
+        with suppress(LedgerUnavailable), self.transaction() as database:
+            [empty] = database.execute("PRAGMA freelist_count").fetchone()
+            if empty >= _WORTHWHILE:
+                database.execute("COMMIT")
+                database.execute("PRAGMA temp_store = MEMORY")  # not in a folder that others can read
+                database.execute("VACUUM")
+
     def _check_anchor(self, database: Database) -> None:
         """The entry that the anchor knows must be there, in every transaction."""
         if self.anchor is None:
@@ -101,7 +112,9 @@ class StateFile(FileStore):
         text = self._anchor_text()
         if text is None:
             if self.tables(database) and head(database)[0] > 1 and self._anchor_text() is None:
-                where = f"its anchor {self.anchor}, which is missing. If you moved it, say where with anchor="
+                beside = anchor_beside(self.path)
+                place = repr(str(beside)) if beside.exists() else ""
+                where = f"its anchor {self.anchor}, which is missing. If you moved it, say where with anchor={place}"
                 raise StreamDamaged(self.name, where)
             return
         known = _KNOWN.fullmatch(text)

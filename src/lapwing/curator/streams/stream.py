@@ -7,13 +7,14 @@ answer, whatever rows it brings. Steps end by the clock, never by how many rows 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from lapwing import checks
+from lapwing.calls import closest
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.curator.show.statement import Statement, statement_of
@@ -25,6 +26,7 @@ from lapwing.curator.streams.objects import LARGEST_WHOLE
 from lapwing.curator.streams.pricing import Adaptive, StreamItem
 from lapwing.curator.streams.protection import ConsecutiveSteps
 from lapwing.curator.streams.quote import notes_of
+from lapwing.curator.streams.ranks import chosen_by, largest, name_of_rank, sorted_by
 from lapwing.curator.streams.reading import Reader, StepRows
 from lapwing.curator.streams.rows import Find, source_of
 from lapwing.curator.streams.schedule import moment_of, now
@@ -144,7 +146,7 @@ class Stream:
 
         Args:
             rows: What `lw.open` takes, a list of dictionaries, or the result of a query. None means no rows besides
-                those of `add`.
+                those of `add`. What is no dictionary in a list is a row without values: an error would tell of rows.
             step: The step to close, a number or a date in it. None means the next one.
             entropy: Where the noise comes from. Anything but the default is not private.
             options: How a file is written (`delimiter=`, `encoding=`), or which `table=` of a database is read.
@@ -156,6 +158,7 @@ class Stream:
             InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
             InvalidCall: If all steps are closed, or the stream was ended.
         """
+        _check_options("observe", options)
         moment = moment_of("clock", self.clock())
         with self.file.transaction(write=False) as database:
             closed, target = self._target(database, step)
@@ -206,6 +209,7 @@ class Stream:
         Returns:
             Whether the rows were taken: False if the batch was taken before.
         """
+        _check_options("add", options)
         _check_batch(batch)
         with self.file.transaction(write=False) as database:
             self._must_go_on(database)
@@ -235,6 +239,7 @@ class Stream:
                     database.execute(f"DELETE FROM {table}")
                 database.execute("DELETE FROM fact WHERE name = 'position'")
         self.file.write_anchor()
+        self.file.give_room_back()
 
     def _kept(self, database: Database, target: int) -> tuple[Waiting, Any]:
         """The rows that wait for steps up to this one, and how far the source was read."""
@@ -259,7 +264,7 @@ class Stream:
 
     def _must_come_once(self) -> None:
         """Late rows that count later count once only if no source brings them again."""
-        if self.definition.schedule.late == "next" and self.definition.schedule.watermark is None:
+        if self.definition.schedule.takes_kept_rows_only:
             why = "late='next' counts rows of earlier steps, and it is not known which of these have already counted"
             hint = (
                 "Keep every row once, with stream.add(rows, batch=('log', 17)), and close steps with stream.observe(); "
@@ -318,6 +323,8 @@ class Stream:
             if brought.position is not None:
                 state.remember(database, "position", saving.value(brought.position))
         self.file.write_anchor()
+        if target == self.steps:
+            self.file.give_room_back()
         return target, shown
 
     def _errors(self, states: Sequence[Any]) -> list[float] | None:
@@ -408,6 +415,49 @@ class Stream:
         Returns:
             The answers, with the step in the first column.
         """
+        parts, says = self._each(window)
+        return self._told_each(parts, says)
+
+    def top(self, most: int, output: str | None = None, *, window: int | None = None, until: Any = None) -> Answer:
+        """The groups with the largest estimates. This sorts public numbers, and costs nothing.
+
+        Args:
+            most: How many groups to show.
+            output: The output to sort by. None means the first one.
+            window: Sum over the last so many steps. None means totals since the start.
+            until: The last step to look at. None means the last closed one.
+
+        Returns:
+            The largest groups, in falling order of their noisy values.
+        """
+        last = self._last() if until is None else until
+        answer = self.at(last) if window is None else self.window(window, until=last)
+        by, count = sorted_by(answer.columns, output), checks.whole(most=most)
+        return replace(answer, columns=largest(answer.columns, by, count), notes=(*answer.notes, chosen_by(by)))
+
+    def top_history(self, most: int, output: str | None = None, *, window: int | None = None) -> History:
+        """The groups with the largest estimates after every closed step, one line for each rank. It costs nothing.
+
+        Args:
+            most: How many groups to show of each step.
+            output: The output to sort by. None means the first one.
+            window: Each step sums over the last so many steps. None means totals since the start.
+
+        Returns:
+            The largest groups of each step, with the step and the rank in the first columns.
+        """
+        count = checks.whole(most=most)
+        parts, says = self._each(window)
+        by = sorted_by(parts[0][1], output)
+        ranked = []
+        for place, columns in parts:
+            shown = largest(columns, by, count)
+            ranks = tuple(range(1, len(shown[0].values) + 1))
+            ranked.append((place, (Column(name_of_rank(shown), "key", ranks, type="integer"), *shown)))
+        return self._told_each(ranked, says, chosen_by(by))
+
+    def _each(self, window: int | None) -> tuple[list[tuple[int, tuple[Column, ...]]], str]:
+        """The columns after every closed step, and what each line is about."""
         with self.file.transaction(write=False) as database:
             shown = state.all_shown(database)
         if not shown:
@@ -428,31 +478,12 @@ class Stream:
         if span is not None:
             up_to = f"the sum of the {schedule.words(span)} up to that {schedule.every} (fewer at the start)"
             says = f"each line: {f'that {schedule.every} alone' if span == 1 else up_to}"
-        answer = self._teller.answer(self._teller.stacked(parts), len(shown), says=says, kind=History)
+        return parts, says
+
+    def _told_each(self, parts: Sequence[tuple[int, tuple[Column, ...]]], says: str, *notes: str) -> History:
+        answer = self._teller.answer(self._teller.stacked(parts), len(parts), says=says, kind=History)
         assert isinstance(answer, History)
-        return answer
-
-    def top(self, most: int, output: str | None = None, *, window: int | None = None) -> Answer:
-        """The groups with the largest estimates. This sorts public numbers, and costs nothing.
-
-        Args:
-            most: How many groups to show.
-            output: The output to sort by. None means the first one.
-            window: Sum over the last so many steps. None means totals since the start.
-
-        Returns:
-            The largest groups, in falling order of their noisy values.
-        """
-        answer = self.estimate() if window is None else self.window(window)
-        values = [column for column in answer.columns if not column.is_key]
-        by = answer.table.column(output) if output is not None else values[0]
-        count = checks.whole(most=most)
-        order = sorted(range(len(by.values)), key=lambda row: (-(by.values[row] or 0), row))[:count]
-        columns = tuple(_reordered(column, order) for column in answer.columns)
-        note = (
-            f"chosen and sorted by the noisy {by.name}: the exact order may differ, and a group left out may be larger"
-        )
-        return replace(answer, columns=columns, notes=(*answer.notes, note))
+        return replace(answer, notes=(*answer.notes, *notes))
 
     def explain(self) -> Explanation:
         """The guarantee, and what is shown, in words."""
@@ -518,11 +549,16 @@ def _values(values: list[int]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def _reordered(column: Column, order: Sequence[int]) -> Column:
-    noise, interval = (
-        None if spans is None else tuple(spans[row] for row in order) for spans in (column.noise, column.interval)
-    )
-    return replace(column, values=tuple(column.values[row] for row in order), noise=noise, interval=interval)
+def _check_options(call: str, options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in _OPTIONS:
+            meant = closest(name, _OPTIONS)
+            instead = f"Did you mean {meant}=?" if meant else f"There are: {', '.join(_OPTIONS)}."
+            raise InvalidCall(call, f"it has no keyword {name}", instead)
+
+
+_OPTIONS = ("table", "delimiter", "encoding", "names", "memory", "threads", "connection")
+"""How rows are read, of `lw.open`."""
 
 
 def _check_batch(batch: Any) -> None:

@@ -50,7 +50,7 @@ def find_source(
     if names is not None and not (isinstance(source, str | os.PathLike) and Path(source).is_file()):
         raise InvalidParameter("names", names, "is for CSV and Parquet files", "Rename the columns in the source.")
     module = type(source).__module__.partition(".")[0]
-    if connection is not None and (module in ("duckdb", "_duckdb", "pyspark") or _is_database(source)):
+    if connection is not None and (module in ("duckdb", "_duckdb", "pyspark") or is_database(source)):
         why = "is for files and frames, not for databases"
         raise InvalidParameter("connection", connection, why, "Leave it out.")
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
@@ -148,18 +148,12 @@ def _embedded(
         path = Path(source.removeprefix("duckdb://") if isinstance(source, str) else source)
         if not path.is_file():
             raise InvalidParameter("source", str(source), "there is no such file", _HINT)
-        is_database = _is_database(source)
-        called = _needed(table) if is_database else ""
+        if is_database(source):
+            return engines.from_database(path, _needed(table))
         try:
-            if is_database:
-                return engines.from_database(path, called)
             return engines.from_file(path, engine, delimiter=delimiter, encoding=encoding, names=names)
         except EngineUnreachable:
-            why = (
-                f"DuckDB finds no table {called} in it"
-                if is_database
-                else "does not have the format of its file extension"
-            )
+            why = "does not have the format of its file extension"
             raise InvalidParameter("source", str(source), why, _HINT) from None
     if module == "polars" and not _has("pyarrow"):
         raise MissingExtra("pyarrow", "arrow")
@@ -176,7 +170,7 @@ def _embedded(
     raise InvalidParameter("source", type(source), "is not a table that can be opened", _HINT)
 
 
-def _is_database(source: Any) -> bool:
+def is_database(source: Any) -> bool:
     """Whether it is the address of a database, or a file of DuckDB."""
     if not isinstance(source, str | os.PathLike):
         return False
