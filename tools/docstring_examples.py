@@ -1,11 +1,26 @@
-"""For the site: docstrings are completed by those of base classes, and their examples become blocks of code."""
+"""For the site: names have the path that people import, docstrings are completed by those of base classes, and their
+examples become blocks of code."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from docstring_sections import completed
-from griffe import Attribute, Class, Extension, Function, Module, Object
+from griffe import Alias, Attribute, Class, Extension, Function, Module, Object
+
+from lapwing._names import LIFTED
+
+
+class Lifted(Extension):
+    """The package has the names of its rooms too. It loads them when they are first used, so griffe cannot see them."""
+
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Called once, when everything is loaded."""
+        for room, names in LIFTED.items():
+            for name in names:
+                pkg.set_member(name, Alias(name, f"{pkg.path}.{room}.{name}"))
 
 
 class Inherited(Extension):
@@ -52,13 +67,32 @@ def _complete(member: Object, bases: list[Any], parameters: list[str]) -> None:
         member.docstring.value = completed(member.docstring.value, texts, parameters)
 
 
+LIBRARY = Path(__file__).resolve().parents[1] / "src" / "lapwing"
+_PROOF = re.compile(r"\bProof: (?P<file>[\w./]+\.md)")
+
+
+def proof_anchor(page: Path) -> str:
+    """The anchor of a proof's page, by which docstrings link to it."""
+    return ".".join(["proofs", *page.relative_to(LIBRARY).with_suffix("").parts])
+
+
 class Examples(Extension):
     """Called by griffe for every object that the reference shows."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
         """Put a fence around every example of a docstring."""
         if obj.docstring is not None:
-            obj.docstring.value = fenced(obj.docstring.value)
+            obj.docstring.value = with_proofs(fenced(obj.docstring.value), Path(str(obj.filepath)))
+
+
+def with_proofs(text: str, module: Path) -> str:
+    """The text with a link wherever it names a proof beside the code."""
+
+    def link(match: re.Match[str]) -> str:
+        page = (module.parent / match["file"]).resolve()
+        return f"Proof: [{match['file']}][{proof_anchor(page)}]" if page.is_file() else match[0]
+
+    return _PROOF.sub(link, text)
 
 
 def fenced(text: str) -> str:

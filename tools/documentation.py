@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib
-import inspect
 import json
 import logging
 import os
@@ -21,23 +19,22 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import yaml
+from docstring_examples import proof_anchor
 from notebooks import as_notebook
+from reference_pages import write_reference
+
+from lapwing import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "src" / "lapwing" / "web" / "documentation" / "site"
 """Where the school looks for it."""
-ROOMS = (
-    *("curator", "privacy", "errors", "mechanisms", "models", "crowd", "collect", "pair"),
-    *("adversary", "adversary.attacks", "anonymity", "noise", "datasets", "experiments"),
-)
-"""Packages whose public names the reference explains, most used first."""
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)|!\[([^\]]*)\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^ *```")
 _ITEM = re.compile(r"^ *([-*]|\d+\.) ")
+_PROMPTS = re.compile(r"^```python(\n>>> )", re.MULTILINE)
 
 
 def pages() -> dict[Path, str]:
@@ -75,12 +72,27 @@ def collect(source: Path) -> None:
             cells = json.dumps(as_notebook(text, page.parent), ensure_ascii=False, indent=1)
             notebook.write_text(f"{cells}\n", encoding="utf-8")
             text += f"\n[Download this tutorial as a notebook]({notebook.name}).\n"
+        text = _PROMPTS.sub(r"```pycon\1", text)
         target.write_text(_weight(place) + _listed(_linked(text, page, places, source)), encoding="utf-8")
 
 
+_WEIGHTS = {
+    "changelog.md": 0.05,
+    "contributing.md": 0.1,
+    "upgrading.md": 0.3,
+    "security.md": 0.3,
+    "decisions/": 0.05,
+    "benchmarks/": 0.05,
+    "proofs/": 0.1,
+    "tutorials/": 2,
+    "at-a-glance.md": 0.5,
+}
+"""How much a page counts in the search; a guide counts 1. Who searches wants a page that explains."""
+
+
 def _weight(place: str) -> str:
-    """Who searches wants a guide first. Decisions, proofs and benchmarks are found after the pages that explain."""
-    return "---\nsearch:\n  boost: 0.2\n---\n" if place.startswith(("decisions/", "proofs/", "benchmarks/")) else ""
+    weight = next((weight for start, weight in _WEIGHTS.items() if place.startswith(start)), 1)
+    return f"---\nsearch:\n  boost: {weight}\n---\n"
 
 
 def _proof(page: Path, text: str) -> str:
@@ -88,9 +100,8 @@ def _proof(page: Path, text: str) -> str:
     room = page.parent.relative_to(ROOT / "src").as_posix().replace("/", ".")
     body = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
     body = re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE)
-    return (
-        f"# Proof: {page.stem.replace('_', ' ')}\n\nThis proof belongs to the code of `{room}.{page.stem}`.\n\n{body}"
-    )
+    title = f"# Proof: {page.stem.replace('_', ' ')} {{#{proof_anchor(page)}}}"
+    return f"{title}\n\nThis proof belongs to the code of `{room}.{page.stem}`.\n\n{body}"
 
 
 def _linked(text: str, page: Path, places: dict[Path, str], source: Path) -> str:
@@ -138,50 +149,16 @@ def _listed(text: str) -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
-def reference(source: Path) -> list[Any]:
-    """A page for the public names of each package; returns their part of the navigation."""
-    navigation: list[Any] = []
-    for name in ROOMS:
-        room = importlib.import_module(f"lapwing.{name}")
-        place = f"reference/{name}.md"
-        first = (inspect.getdoc(room) or "").partition("\n")[0]
-        parts = [f"# lapwing.{name}", first, overview(room), *(f"::: {path}" for path in public_paths(room))]
-        (source / place).parent.mkdir(exist_ok=True)
-        (source / place).write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-        navigation.append({f"lapwing.{name}": place})
-    return navigation
-
-
-def overview(room: ModuleType) -> str:
-    """A table of the public names: what each of them is, in one line."""
-    rows = ["| name | what it is |", "|---|---|"]
-    for path in public_paths(room):
-        name = path.rpartition(".")[2]
-        value = getattr(room, name)
-        explained = inspect.isclass(value) or inspect.isfunction(value)
-        first = (inspect.getdoc(value) or "").partition("\n")[0] if explained else "a constant"
-        rows.append(f"| [`{name}`][{path}] | {first.replace('|', '&#124;')} |")
-    return "\n".join(rows)
-
-
-def public_paths(room: ModuleType) -> Iterator[str]:
-    """Where each public name of a package is defined."""
-    for name in sorted(room.__all__, key=str.lower):
-        value = getattr(room, name)
-        if inspect.isclass(value) or inspect.isfunction(value):
-            yield f"{value.__module__}.{value.__qualname__}"
-        else:
-            yield f"{room.__name__}.{name}"
-
-
 def glossary(source: Path) -> None:
     """A page of the words that the school explains in its tooltips."""
     words = yaml.safe_load((ROOT / "src/lapwing/web/nuggets/glossary.yaml").read_text(encoding="utf-8"))
+    pages = yaml.safe_load((ROOT / "tools/glossary_pages.yaml").read_text(encoding="utf-8"))
+    page_of = {word: page for page, explained in pages.items() for word in explained}
     lines = ["# Glossary", "", "The usual terms of the field, in one or two sentences each.", ""]
     for word in sorted(words, key=str.lower):
         also = words[word].get("also", [])
         lines += [f"## {word}", "", *([f"*Also: {', '.join(map(str, also))}.*", ""] if also else [])]
-        lines += [str(words[word]["short"]), ""]
+        lines += [f"{words[word]['short']} [More about {word}]({page_of[word]})", ""]
     (source / "glossary.md").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -196,7 +173,7 @@ def configuration(source: Path, site: Path, navigation: list[Any]) -> dict[str, 
     sections["Reference"].append({"Benchmarks": _missing(source, "benchmarks/*.md", named)})
     sections["Explanation"].append({"Decisions": _missing(source, "decisions/*.md", named)})
     sections["How-to guides"] += _missing(source, "*.md", named)
-    settings.update(docs_dir=str(source), site_dir=str(site))
+    settings.update(docs_dir=str(source), site_dir=str(site), site_name=f"Lapwing {__version__}")
     handler = next(plugin["mkdocstrings"] for plugin in settings["plugins"] if "mkdocstrings" in plugin)
     python = handler["handlers"]["python"]
     python["paths"] = [str(ROOT / "src")]
@@ -249,6 +226,15 @@ def move_inline(site: Path) -> None:
         page.write_text(_INLINE.sub(moved, text), encoding="utf-8")
 
 
+def quieten(site: Path) -> None:
+    """The box around each copy button is no landmark. Otherwise a page has many without a name."""
+    for script in (site / "assets" / "javascripts").glob("bundle.*.js"):
+        before = script.read_text(encoding="utf-8")
+        after = before.replace('"nav",{class:"md-code__nav"}', '"div",{class:"md-code__nav"}')
+        assert after != before, "the theme has changed: is the box around the copy button still a landmark?"
+        script.write_text(after, encoding="utf-8")
+
+
 def build(site: Path, work: Path) -> None:
     """Build everything into `site`; whatever MkDocs warns of is an error."""
     from mkdocs.commands.build import build as build_site
@@ -260,7 +246,9 @@ def build(site: Path, work: Path) -> None:
     collect(source)
     glossary(source)
     file = work / "mkdocs.yml"
-    file.write_text(yaml.safe_dump(configuration(source, site, reference(source)), sort_keys=False), encoding="utf-8")
+    file.write_text(
+        yaml.safe_dump(configuration(source, site, write_reference(source)), sort_keys=False), encoding="utf-8"
+    )
     settings = load_config(str(file), strict=True)
     settings.plugins.run_event("startup", command="build", dirty=False)
     try:
@@ -270,6 +258,7 @@ def build(site: Path, work: Path) -> None:
     for name in ("404.html", "sitemap.xml", "sitemap.xml.gz"):  # they name an address that we do not know
         (site / name).unlink(missing_ok=True)
     move_inline(site)
+    quieten(site)
 
 
 def main() -> int:

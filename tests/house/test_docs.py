@@ -70,9 +70,18 @@ def test_no_page_installs_from_an_index_what_is_not_released() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    pages = [page.relative_to(ROOT / "docs").as_posix() for page in sorted((ROOT / "docs").rglob("*.md"))]
-    assert [page for page in pages if page != "README.md" and f"({page})" not in index] == []
+    folder = ROOT / "docs"
+    indexes = [folder / "README.md", folder / "decisions" / "README.md"]
+    links = {(index.parent / link).resolve() for index in indexes for link in LINK.findall(index.read_text("utf-8"))}
+    assert [page for page in sorted(folder.rglob("*.md")) if page not in links and page != indexes[0]] == []
+
+
+def test_the_first_page_says_what_it_is_shows_how_it_is_used_and_leaves_decisions_to_their_own_page() -> None:
+    page = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    beginning = page.partition("## Where to begin")[0]
+    assert "differential privacy" in page.partition("\n")[0]
+    assert all(part in beginning for part in ("pip install .", "```python", "```text", "(demo.svg)"))
+    assert "decisions/0" not in page
 
 
 def test_every_mechanism_is_on_its_page() -> None:

@@ -11,13 +11,19 @@ import itertools
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import documentation
+import numpy
+import pytest
 from docstring_sections import completed, described, entries, sections_of
+from reference_pages import ROOMS, anchor
+
+import lapwing
+from lapwing.errors import LapwingError
 
 MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Unprotected", "Ledger")
 
@@ -63,7 +69,7 @@ def methods_without_example() -> list[str]:
 
 def test_every_public_name_has_a_docstring() -> None:
     wrong = []
-    for room in documentation.ROOMS:
+    for room in ROOMS:
         for name, value in public(import_module(f"lapwing.{room}")):
             own = value.__dict__.get("__doc__") if inspect.isclass(value) else inspect.getdoc(value)
             wrong += [] if own and not own.startswith(f"{name}(") else [f"lapwing.{room}.{name}"]
@@ -73,7 +79,7 @@ def test_every_public_name_has_a_docstring() -> None:
 def test_every_public_method_of_a_public_class_has_a_docstring() -> None:
     wrong = [
         f"lapwing.{room}.{kind}.{name}"
-        for room in documentation.ROOMS
+        for room in ROOMS
         for kind, value in public(import_module(f"lapwing.{room}"))
         if inspect.isclass(value)
         for name, member in vars(value).items()
@@ -83,7 +89,7 @@ def test_every_public_method_of_a_public_class_has_a_docstring() -> None:
 
 
 def test_every_public_name_has_an_example() -> None:
-    left = {room: names for room in documentation.ROOMS if (names := without_example(room))}
+    left = {room: names for room in ROOMS if (names := without_example(room))}
     assert not left, f"Write an example (>>>) into the docstrings of these: {left}"
 
 
@@ -177,8 +183,31 @@ def _raised(function: Any) -> set[str]:
 
 
 def test_every_parameter_result_and_error_is_described() -> None:
-    left = {room: names for room in documentation.ROOMS if (names := undescribed(room))}
+    left = {room: names for room in ROOMS if (names := undescribed(room))}
     assert not left, f"Write Args, Returns and Raises into the docstrings of these: {left}"
+
+
+REFUSED: dict[str, Callable[[Any], object]] = {
+    "where": lambda table: table.where("age >"),
+    "group_by": lambda table: table.group_by("nope"),
+    "agg": lambda table: table.agg(),
+    "sql": lambda table: table.sql("SELEC 1"),
+    "quote": lambda table: table.agg(lapwing.count()).quote(epsilon=-1),
+    "release": lambda table: table.agg(lapwing.count()).release(),
+}
+"""Mistakes in the methods that people call most."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_most_used_methods_say_which_errors_they_raise(name: str, tmp_path: Path) -> None:
+    rows = {"who": numpy.array([1, 2]), "age": numpy.array([3, 4])}
+    promise: dict[str, Any] = {"allowance": lapwing.PureDP(1), "ledger": tmp_path / "ledger.db"}
+    table = lapwing.open(rows, name="people", unit="who", bounds={"age": (0, 9)}, **promise)
+    with pytest.raises(LapwingError) as refused:
+        REFUSED[name](table)
+    kind = lapwing.PrivateTable if hasattr(lapwing.PrivateTable, name) else lapwing.Query
+    told = entries(sections_of(inspect.unwrap(getattr(kind, name)).__doc__ or "").get("Raises", []))
+    assert type(refused.value).__name__ in told
 
 
 def test_every_error_says_when_it_is_raised() -> None:
@@ -194,10 +223,9 @@ def test_every_error_says_when_it_is_raised() -> None:
 
 
 def test_no_module_takes_the_page_of_a_public_name() -> None:
-    rooms = [import_module(f"lapwing.{room}") for room in documentation.ROOMS]
-    paths = [f"{value.__module__}.{value.__qualname__}" for room in rooms for _, value in public(room)]  # type: ignore[attr-defined]
-    hidden = [path for path in paths if path in sys.modules]
-    assert not hidden, f"The reference would show the modules of these names: {hidden}"
+    for room in map(import_module, (f"lapwing.{name}" for name in ROOMS)):
+        hidden = [name for name, _ in public(room) if anchor(room, name) in sys.modules]
+        assert not hidden, f"The reference of {room.__name__} would show the modules of these names: {hidden}"
 
 
 def test_inherited_parameters_stand_where_a_reader_expects_them() -> None:

@@ -244,6 +244,14 @@ def test_everybody_gets_what_is_theirs(app: FastAPI, people: dict[str, TestClien
     assert got == dict(zip(WHO, ANSWERS[entry], strict=True))
 
 
+@pytest.mark.parametrize("address", ["/", "/learn/tools", "/docs", "/docs/", "/lab", "/guide"])
+def test_head_answers_as_get_does_without_the_body(people: dict[str, TestClient], address: str) -> None:
+    client = people["nobody"]
+    whole, head = (client.request(method, address, follow_redirects=False) for method in ("GET", "HEAD"))
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    assert head.headers.get("content-type") == whole.headers.get("content-type")
+
+
 @pytest.mark.parametrize("entry", UNSAFE)
 def test_nothing_changes_without_the_token_of_the_session_or_from_another_site(
     app: FastAPI, people: dict[str, TestClient], entry: str

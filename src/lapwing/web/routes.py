@@ -20,6 +20,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from fastapi import APIRouter
+from fastapi.routing import APIRoute
 
 from lapwing.web.accounts.sessions import refuse_unguarded
 
@@ -45,9 +46,15 @@ LATER = {
 
 
 def read(names: tuple[str, ...]) -> list[APIRouter]:
-    """The routers of these modules; a route that anybody could use in your name is refused."""
+    """The routers of these modules; a route that anybody could use in your name is refused.
+
+    What answers GET answers HEAD: monitors and link checkers ask that way.
+    """
     routers: list[APIRouter] = [import_module(f"lapwing.web.{name}").router for name in names]
     refuse_unguarded(routers)
+    for route in (route for router in routers for route in router.routes):
+        if isinstance(route, APIRoute) and "GET" in (route.methods or ()):
+            route.methods = {*(route.methods or ()), "HEAD"}
     return routers
 
 

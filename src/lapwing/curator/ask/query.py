@@ -140,6 +140,10 @@ class Query(Question):
         Returns:
             The price, item by item, and the expected errors.
 
+        Raises:
+            InvalidParameter: If a number is out of range.
+            InvalidCall: If the price is not said in exactly one way.
+
         >>> quote = patients.agg(lw.count()).quote(epsilon=0.5)
         >>> print(quote.loss, quote.expected[0].output)
         ε = 0.5 (add_remove, per patient) count
@@ -188,6 +192,8 @@ class Query(Question):
 
         Raises:
             BudgetExceeded: If the ledger has less left than it costs.
+            InvalidParameter: If a number is out of range.
+            InvalidCall: If the price is not said in exactly one way.
 
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> print(answer.loss)

@@ -89,6 +89,9 @@ class PrivateTable(OpenedTable):
         Returns:
             The table with these rows. Nothing is read yet.
 
+        Raises:
+            UnsupportedQuery: If the condition cannot be read, or names a column that is not there.
+
         >>> 400 < patients.where("smoker AND age >= 18").agg(lw.count()).release(epsilon=1).value < 1500
         True
         """
@@ -213,6 +216,10 @@ class PrivateTable(OpenedTable):
         Returns:
             The groups, to be asked with `.agg(…)`.
 
+        Raises:
+            UnsupportedQuery: If a column is not there, or an expression cannot be read.
+            InvalidParameter: If a name is not a text.
+
         >>> patients.group_by("region").agg(lw.count()).release(epsilon=1)["region"]
         ('North', 'South', 'East', 'West', 'Coast', 'Islands')
         """
@@ -306,6 +313,10 @@ class PrivateTable(OpenedTable):
 
         Returns:
             The question, to be quoted and released.
+
+        Raises:
+            UnsupportedQuery: If nothing is asked, or a column is not there or of the wrong kind.
+            InvalidParameter: If something else than an aggregate is asked.
 
         >>> 30 < patients.agg(lw.mean("age")).release(epsilon=1).value < 70
         True
@@ -453,6 +464,11 @@ class PrivateTable(OpenedTable):
 
         Returns:
             Values with intervals, what they cost, and what remains.
+
+        Raises:
+            UnsupportedQuery: If the SELECT cannot be read, or asks what cannot be answered privately.
+            InvalidParameter: If the price is not a number above 0.
+            BudgetExceeded: If the ledger has less left than it costs.
 
         >>> 2900 < patients.sql("SELECT COUNT(*) AS n FROM patients", epsilon=1)["n"][0] < 3100
         True
