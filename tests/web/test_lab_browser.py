@@ -14,7 +14,7 @@ from school_site import site_of
 
 from lapwing.web.accounts.sessions import cookie_name
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.bundled import EXAMPLES, Example
 from lapwing.web.lab.owners import COOKIE, new_owner
 from lapwing.web.lab.statement import DATASET
 
@@ -23,14 +23,14 @@ CLINIC = EXAMPLES["clinic"]
 PHONE = {"width": 360, "height": 740}
 
 
-def brought(begun: Any, live_school: Any, stated: bool = True, **changes: Any) -> Bench:
-    """The clinic, stated unless said, for this browser."""
+def brought(begun: Any, live_school: Any, stated: bool = True, example: Example = CLINIC, **changes: Any) -> Bench:
+    """The clinic or another of our tables, stated unless said, for this browser."""
     site, owner = site_of(live_school.app), new_owner()
-    bench = site.lab.bring(owner, CLINIC.title)
-    CLINIC.write(bench.path)
-    bench.columns = CLINIC.taken.columns
+    bench = site.lab.bring(owner, example.title)
+    example.write(bench.path)
+    bench.columns = example.taken.columns
     if stated:
-        bench.state(replace(CLINIC.statement, **changes))
+        bench.state(replace(example.statement, **changes))
     secure = live_school.url.replace("http:", "https:")  # browsers trust this machine like https
     cookie = {"name": cookie_name(site.settings, COOKIE), "value": owner, "url": secure, "secure": True}
     begun.context.add_cookies([cookie])
@@ -110,6 +110,29 @@ def test_outside_teaching_mode_the_exact_side_is_an_explained_empty_place(visit:
     expect(page.get_by_role("button", name="Release")).to_be_disabled()
     page.get_by_role("button", name="Take 0.1").click()
     expect(page.get_by_role("button", name="Release")).to_be_enabled()
+
+
+def test_error_bars_are_about_the_numbers_before_noise_not_about_rows_that_limits_leave_out(
+    visit: Visitor, live_school: Any
+) -> None:
+    """With one row of each caller, every exact count is far outside of its error bar, and none of them should be in."""
+    begun = visit()
+    bench = brought(begun, live_school, example=EXAMPLES["helpline"], max_rows_per_unit=1)
+    page = asking(begun, bench, "groups?by=town")
+    page.locator("lw-epsilon .typed").fill("2.9")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    expect(page.locator("lw-answer .legend")).to_contain_text("95 % interval for the answer before noise")
+    said = page.locator("lw-answer .seen")
+    expect(said).to_contain_text("numbers with limits, before noise, lie within the error bars")
+    expect(page.locator("lw-answer th", has_text="Exact, after limits and bounds")).to_be_visible()
+    found = re.match(r"(\d+) of (\d+) ", said.inner_text())
+    assert found is not None
+    held, of = map(int, found.groups())
+    assert held > 2, "all others of twelve outside by chance: less than once in a million"
+    values = [value for series in bench.answers[0].result.series for value in series.values]
+    assert of == len(values)
 
 
 def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visitor, live_school: Any) -> None:
