@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from cases import together
-from clinic_bench import HELPLINE, brought
+from clinic_bench import HELPLINE, brought, released
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import expect
@@ -333,3 +333,21 @@ def test_the_view_renews_itself_while_it_runs_and_has_its_numbers_without_script
     expect(page.locator(".streaming img")).to_be_visible()
     last = kept.result().series[0].values[-1].value
     assert f"{last:,.0f}" in page.locator("table").inner_text()
+
+
+def test_the_list_of_what_was_asked_adds_up_with_streams_and_with_draws_that_were_paid_for(
+    lab_school: FastAPI, helpline_rows: Path
+) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    answer = released(client, bench, 0.05, "count")
+    stream = opened(client, bench, 0.8)
+    drawn = client.post(f"{answer}/show/draws", data={"times": "10", "charged": "true"}, headers=PERSON)
+    assert drawn.status_code == 303
+    for job in bench.jobs.of(bench.id):
+        assert job.ended.wait(60)
+    page = client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
+    [table] = re.findall(r'<section class="history".*?</section>', page, re.DOTALL)
+    costs = [float(cost) for cost in re.findall(r'<td class="right">([\d.]+)</td></tr>', table)]
+    assert costs == [0.8, 0.05, 0.5, 1.35]
+    assert f'<a href="{stream}">Running totals: Rows so far by region, every week</a>' in table
+    assert "Paid draws, bounds and keys found privately, questions that failed" in table
