@@ -12,7 +12,7 @@ from school_site import PERSON, site_of, visitor
 
 from lapwing.web.lab.analyses import ANALYSES
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.result import EPSILONS, Band
+from lapwing.web.lab.result import EPSILONS, error_at
 
 PENGUINS = "name,sex,mass,year\n" + "".join(
     f"p{i},{'NA' if i % 10 == 0 else ('f', 'm')[i % 2]},{'heavy' if i % 5 == 0 else 3000 + i},2008\n"
@@ -98,7 +98,4 @@ def test_answers_by_group_and_of_sql_are_drawn(lab_school: FastAPI, clinic_rows:
 
 
 def test_below_the_slider_an_error_is_foretold_to_grow() -> None:
-    from lapwing.web.lab.forecasts import error_at
-
-    band = Band("n", tuple(10 / one for one in EPSILONS))
-    assert error_at(band, EPSILONS[0] / 2) == pytest.approx(20 / EPSILONS[0])
+    assert error_at([10 / one for one in EPSILONS], EPSILONS[0] / 2) == pytest.approx(20 / EPSILONS[0])

@@ -19,6 +19,7 @@ from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.figures import written
 from lapwing.web.lab.forecasts import differences
+from lapwing.web.lab.label import label
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
 from lapwing.web.wording import ROWS_FIELD
 
@@ -143,3 +144,18 @@ def test_numbers_are_written_as_far_as_their_error_reaches() -> None:
         (Value("", None), "–"),
     ):
         assert written(value) == text
+
+
+def test_the_label_of_an_answer_has_the_error_of_its_interval_at_any_epsilon(
+    tmp_path: Path, helpline_rows: Path
+) -> None:
+    """Between two places of the slider, the label took the error of the rougher one: 86 beside an answer with 80."""
+    statement = HELPLINE.statement
+    data = Data(helpline_rows, statement, Ledger(tmp_path / "ledger.db"))
+    for slug, form in (("count", {}), ("nested", {"first": "region", "second": "town"})):
+        question = ANALYSES[slug].of(statement, form)
+        released = question.release(data, 0.3, lambda _: None)
+        total = released.series[0].values[0]
+        [said] = [line.text for line in label(question, statement, released).lines if line.name == "error"]
+        assert total.error is not None
+        assert said.split("; ")[0].endswith(f": ± {total.error:.3g}")

@@ -279,7 +279,7 @@ def opened(bench: Bench, wish: Wish, epsilon: float) -> LabStream:
         question = wish.question(data.statement.open(bench.path, data.ledger))
         stream = question.open(bench.folder / f"{mark}.stream", epsilon=epsilon, confidence=CONFIDENCE)
     except BudgetExceeded:
-        raise Problem(409, releases.too_much(releases.budget(bench)["left"], None)) from None
+        raise Problem(409, releases.too_much(bench)) from None
     schedule = stream.definition.schedule
     over = schedule.period(schedule.steps)[1]  # the rows lie here already, so the calendar of today says nothing
     kept = LabStream(mark, wish, epsilon, replace(stream, clock=lambda: over), data.statement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
-from lapwing.web.lab.result import Band, Preview, Result, Series, Shape, Value
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import StatedColumn, Statement
 
 DEFAULT = (0.25, 0.5, 0.75)
@@ -69,9 +69,9 @@ class Quantiles(Simple):
         picks = ", ".join(f"lw.quantile({name!r}, {share!r}, name={called(share)!r})" for share in self.shares)
         return f"table.agg({picks})"
 
-    def preview(self, statement: Statement) -> Preview:
+    def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """In ranks, and in the column's own unit as far as its values are spread evenly."""
-        ranks = Simple.preview(self, statement)
+        ranks = Simple.preview(self, statement, epsilons)
         assert self.column.bounds is not None
         low, high = self.column.bounds
         why = f"This assumes that values are spread evenly from {low:g} to {high:g}; the true error differs."

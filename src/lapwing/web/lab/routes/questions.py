@@ -126,8 +126,7 @@ def release(
         return _asking(request, site, person, bench, question, str(epsilon), status=422)
     if not covers(bench.remaining, epsilon):
         if not _for_people(request):
-            left = releases.budget(bench)["left"]
-            raise Problem(409, releases.too_much(left, releases.previewed(question.analysis, bench.stated)))
+            raise Problem(409, releases.too_much(bench, question.analysis))
         return _asking(request, site, person, bench, question, str(epsilon), status=409)
     at = releases.moment()
     where = f"/lab/{bench.id}/answers/{releases.mark(at)}"
@@ -257,7 +256,7 @@ def _asking(
     budget = releases.budget(bench)
     refused = ""
     if status == 409 and question.analysis:
-        refused = releases.too_much(budget["left"], releases.previewed(question.analysis, statement))
+        refused = releases.too_much(bench, question.analysis)
     return page(
         request,
         site,
@@ -283,7 +282,7 @@ def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     assert loss is not None
     question = releases.question_of(bench, kept)
     analysis, limits = question.analysis, games.limits(loss, bench.stated.unit_word)
-    preview = analysis.preview(bench.stated) if analysis else None
+    preview = analysis.preview(bench.stated, (kept.epsilon,)) if analysis else None
     return {
         "differences": differences(analysis, preview, kept, bench.stated) if analysis and preview else (),
         "bench": bench,

@@ -52,7 +52,7 @@ def _opened(request: Request, bench: Bench, site: Site, person: Person | None, f
     if wish is None:
         return _form(request, bench, site, person, sent, written, complaint, 422)
     if not covers(bench.remaining, epsilon):
-        refused = releases.too_much(releases.budget(bench)["left"], None)
+        refused = releases.too_much(bench)
         return _form(request, bench, site, person, sent, written, refused, 409)
     kept = streams.opened(bench, wish, epsilon)
     return redirect(site, f"/lab/{bench.id}/streams/{kept.mark}")
