@@ -150,12 +150,15 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     page.get_by_label("Only rows where").select_option("region")
     expect(low).to_be_hidden()
     expect(page.locator("#wrong")).to_contain_text("Write one of North")
+    expect(page.locator("lw-handles .seen")).to_contain_text("This question cannot be asked as it stands")
+    expect(page.locator("lw-handles .accuracy")).to_be_hidden()
     page.get_by_role("button", name="Release").click()
     expect(page.locator("#waiting")).to_contain_text(re.compile("Nothing was released.*Write one of North"))
     assert not bench.answers
     page.locator("#question input[name=equals]").fill("North")
     page.keyboard.press("Tab")
     expect(page.locator("#wrong")).to_be_hidden()
+    expect(page.locator("lw-handles .seen")).to_contain_text("mean of cost is off by")
     expect(page).to_have_url(re.compile("equals=North"))
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
@@ -199,6 +202,21 @@ def test_what_a_forecast_is_based_on_follows_the_question(visit: Visitor, live_s
     page.locator("select[name=by]").select_option("smoker")
     expect(page.locator("#based-on")).not_to_contain_text("region")
     expect(page.locator("#based-on")).to_contain_text("Protected: whether one patient is in the table.")
+
+
+def test_an_epsilon_that_the_slider_does_not_have_is_refused_in_words(visit: Visitor, live_school: Any) -> None:
+    begun = visit()
+    page = asking(begun, brought(begun, live_school))
+    typed, alert = page.locator("lw-epsilon .typed"), page.locator("lw-epsilon").get_by_role("alert")
+    before = typed.input_value()
+    for given in ("-1", "50"):
+        typed.fill(given)
+        page.keyboard.press("Tab")
+        expect(alert).to_have_text(f"ε must be a number from 0.01 to 10, so it is still {before}.")
+        expect(typed).to_have_value(before)
+    typed.fill("0.5")
+    page.keyboard.press("Tab")
+    expect(alert).to_have_count(0)
 
 
 def test_a_price_follows_what_is_typed(visit: Visitor, live_school: Any) -> None:

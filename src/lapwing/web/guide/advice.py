@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from lapwing.privacy.explanation import Explanation, explain
-from lapwing.privacy.notation import at_most
+from lapwing.privacy.notation import at_most, written_up
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
 from lapwing.web.guide.expectations import Bar, Expectation, counted_in, share_of
@@ -198,7 +198,7 @@ class Advice:
         said = (
             f"An attacker who was {data['out_of_100_before']} % sure {what} can become "
             f"{at_most(data['out_of_100_after'])} sure. No answer becomes more than "
-            f"{data['odds_factor']:.3g} times as likely because of one person."
+            f"{written_up(data['odds_factor'], 4)} times as likely because of one person."
         )
         rare = f" This holds except with probability 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
         together = " If both servers work together, they learn every answer." if self._two_servers else ""
