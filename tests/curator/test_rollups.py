@@ -415,6 +415,12 @@ def test_wrong_options_are_told_before_anything_is_read(options: dict[str, Any])
         visits().hierarchy(["country", "region", "town"], lw.count(), **options).quote(epsilon=1, delta=1e-6)
 
 
+def test_a_leaf_that_is_listed_twice_is_named() -> None:
+    tree = {"France": {"Bretagne": ["Brest", "Quimper", "Brest"]}}
+    with pytest.raises(InvalidParameter, match="France / Bretagne / Brest.*is listed twice"):
+        visits().hierarchy(["country", "region", "town"], lw.count(), tree=tree)
+
+
 def test_a_contradiction_between_invariants_is_told_by_the_name_of_its_node() -> None:
     told = {("France", "Corse"): 4, ("France", "Corse", "Ajaccio"): 5}
     question = visits().hierarchy(["country", "region", "town"], lw.count(), tree=PLACES, invariants=told)
