@@ -417,7 +417,7 @@ def test_wrong_options_are_told_before_anything_is_read(options: dict[str, Any])
 
 def test_a_leaf_that_is_listed_twice_is_named() -> None:
     tree = {"France": {"Bretagne": ["Brest", "Quimper", "Brest"]}}
-    with pytest.raises(InvalidParameter, match="France / Bretagne / Brest.*is listed twice"):
+    with pytest.raises(InvalidParameter, match=r"France / Bretagne / Brest.*is listed twice"):
         visits().hierarchy(["country", "region", "town"], lw.count(), tree=tree)
 
 

@@ -198,7 +198,7 @@ def test_what_a_forecast_is_based_on_follows_the_question(visit: Visitor, live_s
     begun = visit()
     page = asking(begun, brought(begun, live_school), "groups")
     page.get_by_text("What this is based on").click()
-    expect(page.locator("#based-on")).to_contain_text("Rows whose region is not a declared key")
+    expect(page.locator("#based-on")).to_contain_text("Rows whose region is not a key that you stated")
     page.locator("select[name=by]").select_option("smoker")
     expect(page.locator("#based-on")).not_to_contain_text("region")
     expect(page.locator("#based-on")).to_contain_text("Protected: whether one patient is in the table.")
