@@ -481,6 +481,12 @@ def test_quotes_and_answers_say_that_rows_without_a_unit_are_left_out() -> None:
     assert told not in visits().agg(lw.count()).quote(epsilon=1).notes
 
 
+def test_a_leaf_that_is_listed_twice_is_named() -> None:
+    tree = {"France": {"Bretagne": ["Brest", "Quimper", "Brest"]}}
+    with pytest.raises(InvalidParameter, match=r"France / Bretagne / Brest.*is listed twice"):
+        visits().hierarchy(["country", "region", "town"], lw.count(), tree=tree)
+
+
 def test_a_contradiction_between_invariants_is_told_by_the_name_of_its_node() -> None:
     told = {("France", "Corse"): 4, ("France", "Corse", "Ajaccio"): 5}
     question = visits().hierarchy(["country", "region", "town"], lw.count(), tree=PLACES, invariants=told)

@@ -63,6 +63,24 @@ MADE_OF_NONSENSE = """async (widget, nonsense) => {
 }"""
 
 
+def test_limits_of_a_belief_are_rounded_to_where_they_stay_true_in_the_picture_and_in_the_table(visit: Visitor) -> None:
+    for prior, low, high in (("0.5", 26, 74), ("0.75", 52, 90), ("0.25", 10, 48)):
+        page = visit().read("the-adversarys-perspective", f"?posterior.prior={prior}")
+        widget = page.locator("lw-posterior").first
+        expect(widget.locator("svg")).to_contain_text(f"at least {low}\u00a0%")
+        expect(widget.locator("svg")).to_contain_text(f"at most {high}\u00a0%")
+        told = widget.locator(".below table").text_content() or ""
+        assert f"{100 * float(prior):.0f}\u00a0%{low}\u00a0%{high}\u00a0%" in "".join(told.split("\n")).replace(" ", "")
+
+
+def test_the_scale_of_epsilon_has_a_number_at_every_tick(visit: Visitor) -> None:
+    page = visit().read("the-adversarys-perspective")
+    slider = page.locator("lw-epsilon").first
+    ticks = slider.locator("datalist option").evaluate_all("all => all.map((one) => [Number(one.value), one.label])")
+    assert ticks == [[0, "0.01"], [20, "0.1"], [40, "1"], [60, "10"]]
+    assert slider.locator(".scale span").all_inner_texts() == [label for _, label in ticks]
+
+
 @pytest.mark.parametrize("slug", few(WITH_WIDGETS, lambda slug: slug == USUAL))
 def test_every_handle_of_every_widget_moves_something_by_keyboard_and_its_link_leads_back(
     visit: Visitor, slug: str

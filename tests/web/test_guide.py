@@ -30,7 +30,7 @@ from lapwing.pair.table import pair_of
 from lapwing.privacy import ZCDP
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide import two_servers
-from lapwing.web.guide.advice import advise, first_rules, picture, tools
+from lapwing.web.guide.advice import Outlook, advise, first_rules, picture, tools
 from lapwing.web.guide.answers import QUESTIONS, STATISTICS, Answers, read
 from lapwing.web.guide.answers import USUAL as USUAL_ANSWERS
 from lapwing.web.guide.cases import Case, cases
@@ -335,6 +335,29 @@ def test_so_many_people_as_are_said_to_be_enough_are_enough(trust: str) -> None:
     assert tried >= 4
 
 
+def test_the_number_of_people_that_are_needed_is_nearly_the_least_and_the_same_for_all_who_have_fewer() -> None:
+    asked = {"ask": ("histogram", "mean"), "groups": 12, "need": "good", "often": "yearly", "seen": "public"}
+    yearly = answered(about="sensitive", rows="few", **asked)
+
+    def histogram(people: int) -> Outlook:
+        return advise(replace(yearly, people=people)).outlook[0]
+
+    [needed] = {histogram(people).needed for people in (2000, 20_000, 237_000)}
+    assert histogram(needed).enough
+    assert not histogram(round(0.95 * needed)).enough
+
+
+def test_where_people_have_several_records_it_is_records_that_are_counted() -> None:
+    """The noise is for all records of a person: it would be smaller if people were counted."""
+    for ask in ("count", "histogram", "nested", "top", "table"):
+        for rows, several in (("one", False), ("few", True)):
+            [one] = advise(answered(ask=(ask,), rows=rows, groups=1 if ask == "count" else 12)).outlook
+            said = one.expected.sentence
+            assert bool(re.search(r"[\d,]+ records[, )]", said)) == several, said
+            assert bool(re.search(r"[\d,]+ people[, )]", said)) != several, said
+            assert ("The noise hides 5 records of each person" in said) == several
+
+
 @pytest.mark.parametrize("trust", ["mixer", "nobody"])
 def test_what_is_promised_about_each_group_holds_for_large_ones_too(trust: str) -> None:
     made = plan(given := answered(trust=trust, ask=("histogram",), groups=8, people=30_000), first_rules(given))
@@ -505,8 +528,8 @@ def test_the_count_of_one_day_is_told_beside_the_total_and_judged_by_itself(clie
     page = client.get(f"/guide/advice?{DAILY.address}").text
     within = chosen.accuracy(0.95)
     for told in (
-        f"the total of each group since the first day is off by at most {within:,.0f} people",
-        f"It is off by up to {day.within:,.0f} people, with the same confidence.",
+        f"the total of each group since the first day is off by at most {within:,.0f} records",
+        f"It is off by up to {day.within:,.0f} records, with the same confidence.",
         "✗ The total: more than the error you can accept.",
         f"About {one.needed:,} people would be enough for the total.",
         "✗ The count of one day: more than the error you can accept.",
@@ -514,7 +537,7 @@ def test_the_count_of_one_day_is_told_beside_the_total_and_judged_by_itself(clie
         "Single days are too noisy to use, and so are the counts of 7 or 30 or 91 days. Fewer groups would help",
         "How many in each group: the totals are too noisy, and so are the counts of single days.",
         f"Tried on the last day, 4 times with 8 of the groups: {one.expected.kept} of 32 noisy totals were off by at "
-        f"most {within:,.0f} people.",
+        f"most {within:,.0f} records.",
     ):
         assert told in page, told
     report = client.get(f"/guide/report?{DAILY.address}").text

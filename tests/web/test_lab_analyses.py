@@ -248,8 +248,9 @@ def test_groups_within_groups_add_up_and_are_those_of_plain_sql(world: World, tm
 @together(
     ("wrong", "said"),
     [
-        ({"second": "region"}, "is already a level"),
-        ({"third": "smoker"}, "is already a level"),
+        ({"second": "region"}, "^“region” is chosen for two levels. Choose another column"),
+        ({"third": "smoker"}, "^“smoker” is chosen for two levels. Choose another column"),
+        ({"tree": "North: true, true"}, "^“true” is listed twice in North. Leave one of them out."),
         ({"tree": "Nowhere: true"}, "“Nowhere” is not a key of region"),
         ({"tree": "North: perhaps"}, "“perhaps” is not a key of smoker"),
         ({"tree": "North"}, "North has no key of smoker"),

@@ -122,8 +122,8 @@ def test_asking_for_more_than_is_left_says_what_is_left_and_what_it_buys(
     page = client.post(f"/lab/{bench.id}/ask/mean", data=asked, headers=PERSON)
     assert page.status_code == 409
     assert "0.25 is left" in page.text
-    band = ANALYSES["mean"].of(bench.stated, {"column": "age"}).preview(bench.stated).bands[0]
-    assert f"mean of age to within {releases.buys(band, 0.25):.3g}" in page.text
+    band = ANALYSES["mean"].of(bench.stated, {"column": "age"}).preview(bench.stated, (0.25,)).bands[0]
+    assert f"mean of age to within {band.errors[0]:.3g}" in page.text
     assert client.post(f"/lab/{bench.id}/ask/mean", data=asked).json()["detail"].startswith("0.25 is left")
     assert spent(bench) == 0.75
     released(client, bench, 0.25)

@@ -438,7 +438,7 @@ def test_what_rests_on_made_up_rows_is_called_a_guess(slug: str, form: dict[str,
     numbers = tuple(StatedColumn(name, "number", (0, 100)) for name in ("visits", "cost"))
     stated = replace(STATED, columns=(*STATED.columns, *numbers))
     question = ANALYSES[slug].of(stated, form)
-    shown = question.preview(stated)
+    shown = question.preview(stated, (1.0,))
     guessed = [band for band in shown.bands if not band.measured_in]
     assert guessed
     assert all(band.why for band in guessed)

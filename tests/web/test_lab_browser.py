@@ -14,7 +14,7 @@ from school_site import site_of
 
 from lapwing.web.accounts.sessions import cookie_name
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.bundled import EXAMPLES, Example
 from lapwing.web.lab.owners import COOKIE, new_owner
 from lapwing.web.lab.statement import DATASET
 
@@ -23,14 +23,14 @@ CLINIC = EXAMPLES["clinic"]
 PHONE = {"width": 360, "height": 740}
 
 
-def brought(begun: Any, live_school: Any, stated: bool = True, **changes: Any) -> Bench:
-    """The clinic, stated unless said, for this browser."""
+def brought(begun: Any, live_school: Any, stated: bool = True, example: Example = CLINIC, **changes: Any) -> Bench:
+    """The clinic or another of our tables, stated unless said, for this browser."""
     site, owner = site_of(live_school.app), new_owner()
-    bench = site.lab.bring(owner, CLINIC.title)
-    CLINIC.write(bench.path)
-    bench.columns = CLINIC.taken.columns
+    bench = site.lab.bring(owner, example.title)
+    example.write(bench.path)
+    bench.columns = example.taken.columns
     if stated:
-        bench.state(replace(CLINIC.statement, **changes))
+        bench.state(replace(example.statement, **changes))
     secure = live_school.url.replace("http:", "https:")  # browsers trust this machine like https
     cookie = {"name": cookie_name(site.settings, COOKIE), "value": owner, "url": secure, "secure": True}
     begun.context.add_cookies([cookie])
@@ -112,6 +112,29 @@ def test_outside_teaching_mode_the_exact_side_is_an_explained_empty_place(visit:
     expect(page.get_by_role("button", name="Release")).to_be_enabled()
 
 
+def test_error_bars_are_about_the_numbers_before_noise_not_about_rows_that_limits_leave_out(
+    visit: Visitor, live_school: Any
+) -> None:
+    """With one row of each caller, every exact count is far outside of its error bar, and none of them should be in."""
+    begun = visit()
+    bench = brought(begun, live_school, example=EXAMPLES["helpline"], max_rows_per_unit=1)
+    page = asking(begun, bench, "groups?by=town")
+    page.locator("lw-epsilon .typed").fill("2.9")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    expect(page.locator("lw-answer .legend")).to_contain_text("95 % interval for the answer before noise")
+    said = page.locator("lw-answer .seen")
+    expect(said).to_contain_text("numbers with limits, before noise, lie within the error bars")
+    expect(page.locator("lw-answer th", has_text="Exact, after limits and bounds")).to_be_visible()
+    found = re.match(r"(\d+) of (\d+) ", said.inner_text())
+    assert found is not None
+    held, of = map(int, found.groups())
+    assert held > 2, "all others of twelve outside by chance: less than once in a million"
+    values = [value for series in bench.answers[0].result.series for value in series.values]
+    assert of == len(values)
+
+
 def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visitor, live_school: Any) -> None:
     begun = visit()
     bench = brought(begun, live_school)
@@ -127,12 +150,15 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     page.get_by_label("Only rows where").select_option("region")
     expect(low).to_be_hidden()
     expect(page.locator("#wrong")).to_contain_text("Write one of North")
+    expect(page.locator("lw-handles .seen")).to_contain_text("This question cannot be asked as it stands")
+    expect(page.locator("lw-handles .accuracy")).to_be_hidden()
     page.get_by_role("button", name="Release").click()
     expect(page.locator("#waiting")).to_contain_text(re.compile("Nothing was released.*Write one of North"))
     assert not bench.answers
     page.locator("#question input[name=equals]").fill("North")
     page.keyboard.press("Tab")
     expect(page.locator("#wrong")).to_be_hidden()
+    expect(page.locator("lw-handles .seen")).to_contain_text("mean of cost is off by")
     expect(page).to_have_url(re.compile("equals=North"))
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
@@ -172,10 +198,25 @@ def test_what_a_forecast_is_based_on_follows_the_question(visit: Visitor, live_s
     begun = visit()
     page = asking(begun, brought(begun, live_school), "groups")
     page.get_by_text("What this is based on").click()
-    expect(page.locator("#based-on")).to_contain_text("Rows whose region is not a declared key")
+    expect(page.locator("#based-on")).to_contain_text("Rows whose region is not a key that you stated")
     page.locator("select[name=by]").select_option("smoker")
     expect(page.locator("#based-on")).not_to_contain_text("region")
     expect(page.locator("#based-on")).to_contain_text("Protected: whether one patient is in the table.")
+
+
+def test_an_epsilon_that_the_slider_does_not_have_is_refused_in_words(visit: Visitor, live_school: Any) -> None:
+    begun = visit()
+    page = asking(begun, brought(begun, live_school))
+    typed, alert = page.locator("lw-epsilon .typed"), page.locator("lw-epsilon").get_by_role("alert")
+    before = typed.input_value()
+    for given in ("-1", "50"):
+        typed.fill(given)
+        page.keyboard.press("Tab")
+        expect(alert).to_have_text(f"ε must be a number from 0.01 to 10, so it is still {before}.")
+        expect(typed).to_have_value(before)
+    typed.fill("0.5")
+    page.keyboard.press("Tab")
+    expect(alert).to_have_count(0)
 
 
 def test_a_price_follows_what_is_typed(visit: Visitor, live_school: Any) -> None:

@@ -12,7 +12,7 @@ from school_site import PERSON, site_of, visitor
 
 from lapwing.web.lab.analyses import ANALYSES
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.result import EPSILONS, Band
+from lapwing.web.lab.result import EPSILONS, error_at
 
 PENGUINS = "name,sex,mass,year\n" + "".join(
     f"p{i},{'NA' if i % 10 == 0 else ('f', 'm')[i % 2]},{'heavy' if i % 5 == 0 else 3000 + i},2008\n"
@@ -98,7 +98,19 @@ def test_answers_by_group_and_of_sql_are_drawn(lab_school: FastAPI, clinic_rows:
 
 
 def test_below_the_slider_an_error_is_foretold_to_grow() -> None:
-    from lapwing.web.lab.forecasts import error_at
+    assert error_at([10 / one for one in EPSILONS], EPSILONS[0] / 2) == pytest.approx(20 / EPSILONS[0])
 
-    band = Band("n", tuple(10 / one for one in EPSILONS))
-    assert error_at(band, EPSILONS[0] / 2) == pytest.approx(20 / EPSILONS[0])
+
+def test_each_field_that_does_not_fit_is_listed_and_has_its_message_beside_it(lab_school: FastAPI) -> None:
+    client, bench = bring(lab_school)
+    wrong = {**STATED, "rows": "0", "people": "-3", "name": "my calls"}
+    page = client.post(f"/lab/{bench.id}", data=wrong, headers=PERSON).text
+    listed = page[page.index('id="wrong"') : page.index("</ul>", page.index('id="wrong"'))]
+    for name, words in (
+        ("rows", "Rows of one person that count"),
+        ("people", "How many people"),
+        ("name", "Name of the table in SQL"),
+    ):
+        assert f'<a href="#{name}-complaint">{words}</a>: ' in listed
+        field = page.index(f'name="{name}"')
+        assert page.index(f'id="{name}-complaint"', field) < page.index("<label", field), "before the next field"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from cases import together
-from clinic_bench import HELPLINE, brought
+from clinic_bench import HELPLINE, brought, released
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import expect
@@ -57,7 +57,7 @@ def test_the_form_says_what_a_stream_costs_before_anything_is_spent(lab_school: 
     client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
     page = client.get(f"/lab/{bench.id}/streams", params=WEEKS, headers=PERSON).text
     assert "count after 53 weeks" in page
-    assert "It is paid once, now, for all 53 weeks" in page
+    assert "You pay once, when you press this, for all 53 weeks" in page
     assert "counts in at most 2 weeks, the first 2 with rows" in page
     assert spent(bench) == 0
     assert "Running totals" in client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
@@ -100,12 +100,15 @@ def test_the_error_at_the_epsilon_that_is_written_is_shown(lab_school: FastAPI, 
 @together(
     ("changes", "said"),
     [
-        ({"active": "3"}, "For each caller, only the first 3 weeks with rows count, with at most one row in each. All"),
+        (
+            {"active": "3"},
+            "only the first 3 weeks in which the caller has rows count, with at most one row in each. The table",
+        ),
         (
             {"active": "1", "rows": "4"},
-            "For each caller, only the first week with rows counts, with at most 4 rows. All",
+            "For each caller, only the first week in which the caller has rows counts, with at most 4 rows. The table",
         ),
-        ({"active": "53"}, "At most one row of each caller counts in a week. All rows may be many more."),
+        ({"active": "53"}, "At most one row of each caller counts in a week. The table may have many more rows."),
     ],
 )
 def test_the_page_says_which_rows_the_totals_are_of(
@@ -115,7 +118,7 @@ def test_the_page_says_which_rows_the_totals_are_of(
     address = opened(client, bench, **changes)
     page = client.get(address, headers=PERSON).text
     assert said in page
-    assert ("a falling line can come from this limit alone" in page) == (changes["active"] != "53")
+    assert ("In “Over the last 7 weeks”, a line may fall" in page) == (changes["active"] != "53")
     assert client.get(f"{address}/now").json()["exact"] == "the exact number of rows that count"
 
 
@@ -129,9 +132,9 @@ def test_bands_are_rounded_outwards_by_one_rule(lab_school: FastAPI, helpline_ro
     ended(bench, address)
     page = client.get(address, headers=PERSON).text
     latest = client.get(f"{address}/now").json()["latest"]
-    assert [row[0] for row in latest] == ["2025-01-08", "2025-01-01"]
+    assert [row[0] for row in latest] == ["week of 2025-01-08", "week of 2025-01-01"]
     for number, band in latest[0][1:]:
-        assert f'<span class="private">{number}</span> <small class="noise">{band}</small>' in page
+        assert f'<td class="right private">{number}</td><td class="right noise">{band}</td>' in page
 
 
 def test_it_is_paid_once_and_a_closed_step_never_changes(lab_school: FastAPI, helpline_rows: Path) -> None:
@@ -148,7 +151,7 @@ def test_it_is_paid_once_and_a_closed_step_never_changes(lab_school: FastAPI, he
     assert spent(bench) == 1
     page = client.get(address, headers=PERSON).text
     assert ">5</span> of 53 weeks" in page
-    assert f'<span class="private">{first.value:,.0f}</span>' in page, "numbers stand in the page without scripts"
+    assert f'<td class="right private">{first.value:,.0f}</td>' in page, "numbers stand in the page without scripts"
     assert client.get(address, params={"window": 7}, headers=PERSON).status_code == 200
     assert f"{len(bench.streams)}" == "1"
     assert "5 of 53 weeks closed" in client.get(f"/lab/{bench.id}/streams", headers=PERSON).text
@@ -254,7 +257,7 @@ def test_single_rows_can_be_what_is_protected_and_sums_go_on_too(lab_school: Fas
     kept = ended(bench, address)
     assert [series.name for series in kept.result().series] == ["sum of minutes"]
     assert client.get(f"{address}/now").json()["exact"] == "the exact sum"
-    assert "rows may be many more" not in client.get(address, headers=PERSON).text, "each row is a unit"
+    assert "many more rows" not in client.get(address, headers=PERSON).text, "each row is a unit"
 
 
 def test_what_was_published_can_be_taken_along(lab_school: FastAPI, helpline_rows: Path) -> None:
@@ -289,6 +292,19 @@ def test_what_scripts_are_told_stands_in_the_page(lab_school: FastAPI, helpline_
     }
 
 
+def test_a_month_is_called_by_its_name_because_its_total_is_not_that_of_its_first_day(
+    lab_school: FastAPI, helpline_rows: Path
+) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench, every="month", steps="12")
+    closed(client, address, 12)
+    ended(bench, address)
+    page = client.get(address, headers=PERSON).text
+    assert '<th scope="row">Dec 2025</th>' in page
+    assert '<th scope="row">2025-12-01</th>' not in page
+    assert "Over the last 7 months" in page
+
+
 @pytest.mark.sweep
 def test_the_end_of_a_run_takes_no_click_back(visit: Callable[..., Any], live_school: Any, helpline_rows: Path) -> None:
     client, bench = brought(live_school.app, helpline_rows, example=HELPLINE)
@@ -308,7 +324,7 @@ def test_the_end_of_a_run_takes_no_click_back(visit: Callable[..., Any], live_sc
     page.wait_for_timeout(500)
     assert page.evaluate("window.same"), "the page was not loaded again while another comes"
     page.get_by_role("link", name="Over the last 7 weeks").click()
-    expect(page.get_by_role("heading", name="Over the last 7 weeks, with the 95 % band")).to_be_visible()
+    expect(page.get_by_role("heading", name="Over the last 7 weeks, with 95 % intervals")).to_be_visible()
 
 
 @pytest.mark.sweep
@@ -333,3 +349,21 @@ def test_the_view_renews_itself_while_it_runs_and_has_its_numbers_without_script
     expect(page.locator(".streaming img")).to_be_visible()
     last = kept.result().series[0].values[-1].value
     assert f"{last:,.0f}" in page.locator("table").inner_text()
+
+
+def test_the_list_of_what_was_asked_adds_up_with_streams_and_with_draws_that_were_paid_for(
+    lab_school: FastAPI, helpline_rows: Path
+) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    answer = released(client, bench, 0.05, "count")
+    stream = opened(client, bench, 0.8)
+    drawn = client.post(f"{answer}/show/draws", data={"times": "10", "charged": "true"}, headers=PERSON)
+    assert drawn.status_code == 303
+    for job in bench.jobs.of(bench.id):
+        assert job.ended.wait(60)
+    page = client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
+    [table] = re.findall(r'<section class="history".*?</section>', page, re.DOTALL)
+    costs = [float(cost) for cost in re.findall(r'<td class="right">([\d.]+)</td></tr>', table)]
+    assert costs == [0.8, 0.05, 0.5, 1.35]
+    assert f'<a href="{stream}">Running totals: Rows so far by region, every week</a>' in table
+    assert "Paid draws, bounds and keys found privately, questions that failed" in table

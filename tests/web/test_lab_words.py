@@ -13,12 +13,13 @@ from lapwing.privacy import Ledger
 from lapwing.web import lab
 from lapwing.web.lab import questions, streams
 from lapwing.web.lab.analyses import ANALYSES, effects
-from lapwing.web.lab.analyses.quantiles import NEIGHBOURS
+from lapwing.web.lab.analyses.quantiles import RANKS
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.figures import written
 from lapwing.web.lab.forecasts import differences
+from lapwing.web.lab.label import label
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
 from lapwing.web.wording import ROWS_FIELD
 
@@ -67,8 +68,10 @@ def test_each_quantile_has_a_line_of_its_own_and_what_they_share_is_said_once(tm
     for name in ("0.25 quantile", "median", "0.75 quantile"):
         [line] = [note for note in notes if note.startswith(f"{name}: ")]
         assert "ranks" in line
-        assert "both sides" not in line
-    assert NEIGHBOURS in notes
+        assert "depends on the data" not in line
+    assert notes.count(RANKS) == 1
+    assert not any("costs budget" in note for note in notes)
+    assert len([note for note in notes if "ask also for quantiles nearby, at a cost" in note]) == 1
     assert len([note for note in notes if "nearest bound" in note]) == 1
     alone = (
         ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"}).release(data, 1.0, lambda _: None).notes
@@ -133,6 +136,23 @@ def test_a_filter_that_does_not_fit_is_refused_in_a_sentence() -> None:
         assert asked.wrong in ("equals", "low")
 
 
+def test_what_a_form_lacks_is_said_in_a_sentence_without_names_of_parameters() -> None:
+    for slug, form, said in (
+        ("groups", [("measures", "mean")], "Choose the column to average, or tick only “how many”."),
+        ("groups", [("measures", "sum")], "Choose the column to add up, or tick only “how many”."),
+        ("quantiles", [("shares", "0.5 1")], "Every share must be more than 0 and less than 1. Write 0.25 0.5 0.75, "),
+    ):
+        asked = questions.question(STATED, slug, form)
+        assert asked.complaint.startswith(said)
+        assert asked.wrong in ("column", "shares")
+
+
+def test_a_mean_says_which_rows_its_error_assumes() -> None:
+    stated = HELPLINE.statement
+    notes = ANALYSES["mean"].of(stated, {"column": "minutes"}).preview(stated, (1.0,)).notes
+    assert notes[0] == "the error assumes 4,000 rows with a value: one of each caller, as many as you stated"
+
+
 def test_numbers_are_written_as_far_as_their_error_reaches() -> None:
     for value, text in (
         (Value("", 98765.4321, 90000.0, 107530.9), "98,765"),
@@ -143,3 +163,18 @@ def test_numbers_are_written_as_far_as_their_error_reaches() -> None:
         (Value("", None), "–"),
     ):
         assert written(value) == text
+
+
+def test_the_label_of_an_answer_has_the_error_of_its_interval_at_any_epsilon(
+    tmp_path: Path, helpline_rows: Path
+) -> None:
+    """Between two places of the slider, the label took the error of the rougher one: 86 beside an answer with 80."""
+    statement = HELPLINE.statement
+    data = Data(helpline_rows, statement, Ledger(tmp_path / "ledger.db"))
+    for slug, form in (("count", {}), ("nested", {"first": "region", "second": "town"})):
+        question = ANALYSES[slug].of(statement, form)
+        released = question.release(data, 0.3, lambda _: None)
+        total = released.series[0].values[0]
+        [said] = [line.text for line in label(question, statement, released).lines if line.name == "error"]
+        assert total.error is not None
+        assert said.split("; ")[0].endswith(f": ± {total.error:.3g}")

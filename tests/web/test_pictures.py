@@ -214,7 +214,7 @@ def test_the_two_curves_of_the_landing_page_are_laplace_curves_one_person_apart(
         for x, y in curve.items():
             assert math.isclose(ground - y, tall * math.exp(-abs(x - tips[kind]) / scale), abs_tol=0.06)
     assert f"ε = {apart / scale}" in pictures()[HERO].caption
-    assert f"{math.exp(apart / scale):.2f} times" in pictures()[HERO].caption
+    assert f"more than {math.ceil(100 * math.exp(apart / scale)) / 100} times as likely" in pictures()[HERO].caption
 
 
 def test_two_neighbours_differ_by_a_factor_of_two_and_no_more() -> None:

@@ -10,6 +10,7 @@ ROWS_FIELD = "Rows of one person that count, at most"
 _HERE = (
     ("raise max_rows_per_unit", f"raise “{ROWS_FIELD}” where you state what is public about the table"),
     ("ask for lw.units(), or in SQL for", "ask in SQL for"),
+    ("is not a declared key", "is not a key that you stated"),
 )
 """What the library tells to write in Python, and what to do on a page of the lab instead."""
 _WORD = re.compile(r"[a-z]{2,}(?= )(?! =)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
@@ -95,7 +96,8 @@ def _by_tree(
     keys = tuple(key_for(name, by, values=labels) for name, by, labels in zip(levels, expressions, values, strict=True))
     grouping, real = Grouping(keys), set(paths)
     if len(real) < len(paths):
-        raise InvalidParameter("tree", "…", "has a leaf twice", "Leave one of them out.")
+        [(twice, _)] = Counter(paths).most_common(1)
+        raise InvalidParameter("tree", " / ".join(map(str, twice)), "is listed twice", "Leave one of them out.")
     every = tuple(path if path in real else () for path in grouping.labels())
     return grouping, Rollup(tuple(levels), paths=every, level_column=LEVEL)
 

@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 from lapwing.privacy.explanation import Explanation, explain
-from lapwing.privacy.notation import at_most
+from lapwing.privacy.notation import at_most, written_up
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
-from lapwing.web.guide.expectations import Bar, Expectation, people_in, share_of
+from lapwing.web.guide.expectations import Bar, Expectation, counted_in, share_of
 from lapwing.web.guide.plan import Plan, named, parts, plan
 from lapwing.web.guide.rules import Rule
 from lapwing.web.guide.snippets import number, program
@@ -198,7 +198,7 @@ class Advice:
         said = (
             f"An attacker who was {data['out_of_100_before']} % sure {what} can become "
             f"{at_most(data['out_of_100_after'])} sure. No answer becomes more than "
-            f"{data['odds_factor']:.3g} times as likely because of one person."
+            f"{written_up(data['odds_factor'], 4)} times as likely because of one person."
         )
         rare = f" This holds except with probability 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
         together = " If both servers work together, they learn every answer." if self._two_servers else ""
@@ -265,12 +265,12 @@ def _outlook(answers: Answers, rules: list[Rule], draft: Plan) -> tuple[Outlook,
     outcomes, wanted = [], WANTED[answers.need]
     for ask in draft.asks:
         outcome = expected(draft, ask)
-        needed, days = _needed(answers, rules, ask, outcome.error), _days(answers, rules, ask, outcome)
+        needed, days = _needed(answers, rules, ask, outcome.error), _days(answers, rules, draft, ask, outcome)
         outcomes.append(Outlook(ask, outcome, outcome.error <= wanted, needed, days))
     return tuple(outcomes)
 
 
-def _days(answers: Answers, rules: list[Rule], ask: str, outcome: Expectation) -> Days | None:
+def _days(answers: Answers, rules: list[Rule], draft: Plan, ask: str, outcome: Expectation) -> Days | None:
     if not outcome.windows:
         return None
     day, *longer = outcome.windows
@@ -284,7 +284,7 @@ def _days(answers: Answers, rules: list[Rule], ask: str, outcome: Expectation) -
     if usable:
         name = "weeks" if usable.days == 7 else f"counts of {usable.days} days"
         share = share_of(usable.error, "what is counted in the smallest group" if grouped else "what is counted")
-        off = f"the count of any {usable.days} days is off by up to {people_in(usable.within)}, {share}"
+        off = f"the count of any {usable.days} days is off by up to {counted_in(usable.within, draft.rows)}, {share}"
         return Days(False, needed, f"{too_noisy}. Publish {name} instead: {off}.")
     spans = " or ".join(str(window.days) for window in longer)
     so_are = f"{too_noisy}{f', and so are the counts of {spans} days' if longer else ''}."
@@ -300,26 +300,58 @@ def _needed(
     error: float,
     error_of: Callable[[Expectation], float] = lambda outcome: outcome.error,
 ) -> int:
-    """So many people would be enough; 0 if they are already, or if nobody can say.
+    """The fewest people that would be enough, as a number with two digits; 0 if they are already, or if nobody can say.
 
     Errors fall like 1/n with a curator and like 1/√n without one, but none is more than everything, and no group has
-    less than one person. So what comes out is tried, and taken further until it is enough.
+    less than one person. So that law only says where to look: the result was tried, and a little less was not enough.
     """
     wanted, people = WANTED[answers.need], answers.people
     if error <= wanted or wanted == 0 or ask == "model":
         return 0
+
+    def error_with(people: int) -> float:
+        given = replace(answers, people=people)
+        draft = plan(given, first_rules(given))
+        return error_of(expected(draft, ask)) if draft else math.inf
+
+    fewer = more = max(_place_of(people), _place_of(_FEWEST) - 1)
     for _ in range(_ROUNDS):
         times = max(1.05 * error / wanted, 1.1)  # errors are estimates themselves
-        grown = people * (times**2 if _at_source(rules) else times)
-        step: int = 10 ** max(0, math.floor(math.log10(grown)) - 1)
-        people = max(_FEWEST, math.ceil(grown / step) * step)
+        more = max(more, _place_of(people * (times**2 if _at_source(rules) else times))) + 1
+        people = _round_number(more)
         if people > MOST_PEOPLE:
             return 0
-        draft = plan(replace(answers, people=people), rules)
-        error = error_of(expected(draft, ask)) if draft else 0.0
-        if error <= wanted:
-            return people
-    return 0
+        if (error := error_with(people)) <= wanted:
+            break
+        fewer = more
+    else:
+        return 0
+    while more - fewer > 1:
+        middle = (fewer + more) // 2
+        if error_with(_round_number(middle)) <= wanted:
+            more = middle
+        else:
+            fewer = middle
+    return _round_number(more)
+
+
+def _round_number(place: int) -> int:
+    """The numbers with two digits and noughts behind them, in order.
+
+    >>> [_round_number(place) for place in (0, 89, 90, 91)]
+    [10, 99, 100, 110]
+    """
+    noughts: int = 10 ** (place // 90)
+    return (10 + place % 90) * noughts
+
+
+def _place_of(number: float) -> int:
+    """The place of the largest of them that is no larger; -1 if all are."""
+    if number < 10:
+        return -1
+    whole = math.floor(number)
+    noughts = len(str(whole)) - 2
+    return 90 * noughts + int(str(whole)[:2]) - 10
 
 
 def _at_source(rules: list[Rule]) -> bool:

@@ -70,9 +70,9 @@ class Expectation:
 
     @property
     def end(self) -> float:
-        """The end of the picture's axis. Numbers of people have no upper limit, so errors are drawn whole."""
+        """The end of the picture's axis. Counts have no upper limit, so errors are drawn whole."""
         reach = max((max(bar.exact, bar.private + bar.within) for bar in self.bars), default=0.0)
-        if self.axis != "people" or reach <= self.most:
+        if self.axis not in ("people", "records") or reach <= self.most:
             return self.most
         step = 10.0 ** max(0, math.floor(math.log10(reach)) - 1)
         return math.ceil(reach / step) * step
@@ -106,8 +106,29 @@ def people_in(number: float) -> str:
     >>> people_in(1), people_in(2500), people_in(2.5)
     ('1 person', '2,500 people', '2.5 people')
     """
-    text = f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
-    return f"{text} {'person' if number == 1 else 'people'}"
+    return f"{_counted(number)} {'person' if number == 1 else 'people'}"
+
+
+def counted_in(number: float, rows: int) -> str:
+    """So many of what is counted: people, or records where each person may have several.
+
+    >>> counted_in(300, 1), counted_in(300, 5)
+    ('300 people', '300 records')
+    """
+    return people_in(number) if rows == 1 else f"{_counted(number)} record{'' if number == 1 else 's'}"
+
+
+def one_record_each(rows: int) -> str:
+    """What made-up counts rest on, where each person may have several records.
+
+    >>> one_record_each(1), one_record_each(5)
+    ('', ' The noise hides 5 records of each person; each made-up person has one.')
+    """
+    return "" if rows == 1 else f" The noise hides {rows} records of each person; each made-up person has one."
+
+
+def _counted(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
 
 
 def share_of(share: float, whole: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lapwing.mechanisms.continual import Counter, best_counter
-from lapwing.web.guide.expectations import SHARE, Bar, Expectation, Window, group_sizes, people_in, share_of
+from lapwing.web.guide.expectations import SHARE, Bar, Expectation, Window, counted_in, group_sizes, people_in, share_of
 from lapwing.web.guide.plan import Plan, smallest
 
 if TYPE_CHECKING:
@@ -72,16 +72,16 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
     kept = sum(abs(value - exact) <= within for value in last)
     return Expectation(
         mechanism="a running counter",
-        sentence=f"{_SURE}, the total since the first day is off by at most {people_in(within)}, "
+        sentence=f"{_SURE}, the total since the first day is off by at most {counted_in(within, plan.rows)}, "
         f"{share_of(within / plan.people, 'all')}. {_of_one_day(plan, windows[0], 'There')}",
         error=within / plan.people,
         relative_to="all people",
         runs=len(last),
-        tried=_tried(f"on the last day, {len(last)} times", kept, len(last), within),
+        tried=_tried(f"on the last day, {len(last)} times", kept, len(last), within, plan),
         kept=kept,
         bars=(Bar(f"after {plan.steps} days", exact, last[0], within),),
         most=plan.people,
-        axis="people",
+        axis="people" if plan.rows == 1 else "records",
         windows=windows,
     )
 
@@ -98,20 +98,20 @@ def histogram(plan: Plan, entropy: Entropy) -> Expectation:
     tried = _several_groups(len(shown), len(sizes))
     return Expectation(
         mechanism="a running counter for each group",
-        sentence=f"{_SURE}, the total of each group since the first day is off by at most {people_in(within)}, "
-        f"{share_of(within / least, whole)}. "
+        sentence=f"{_SURE}, the total of each group since the first day is off by at most "
+        f"{counted_in(within, plan.rows)}, {share_of(within / least, whole)}. "
         f"{_of_one_day(plan, windows[0], 'In the smallest group there' if plan.groups > 1 else 'There')}",
         error=within / least,
         relative_to="the smallest group",
         runs=len(draws) * len(shown),
         kept=kept,
-        tried=_tried(f"on the last day, {_RUNS} times with {tried}", kept, len(draws) * len(shown), within),
+        tried=_tried(f"on the last day, {_RUNS} times with {tried}", kept, len(draws) * len(shown), within, plan),
         bars=tuple(
             Bar(_label(int(places[at]), len(sizes)), float(shown[at]), draws[0][at], within)
             for at in np.unique(np.linspace(0, len(shown) - 1, min(len(shown), _DRAWN)).round().astype(int))
         ),
         most=1.15 * float(shown[0]),
-        axis="people",
+        axis="people" if plan.rows == 1 else "records",
         windows=windows,
     )
 
@@ -154,13 +154,13 @@ def _of_one_day(plan: Plan, day: Window, where: str) -> str:
         else ""
     )
     return (
-        f"The count of one day is a difference of two totals. It is off by up to {people_in(day.within)}, "
+        f"The count of one day is a difference of two totals. It is off by up to {counted_in(day.within, plan.rows)}, "
         f"with the same confidence. {where} are about {least}{most}."
     )
 
 
-def _tried(how: str, kept: int, runs: int, within: float) -> str:
-    return f"Tried {how}: {kept} of {runs} noisy totals were off by at most {people_in(within)}."
+def _tried(how: str, kept: int, runs: int, within: float, plan: Plan) -> str:
+    return f"Tried {how}: {kept} of {runs} noisy totals were off by at most {counted_in(within, plan.rows)}."
 
 
 def _several_groups(shown: int, all_of_them: int) -> str:

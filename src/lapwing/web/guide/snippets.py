@@ -28,7 +28,8 @@ _CENTRAL = {
 smokers = lw.mechanisms.Count(epsilon=$epsilon$rows)
 print("smokers:", smokers.release(smokes), "±", smokers.accuracy(0.95))""",
     "histogram": """
-groups = lw.mechanisms.Histogram(epsilon=$epsilon, keys=["North", "South", "East", "West"]$rows)  # keys are public
+# Keys are public.
+groups = lw.mechanisms.Histogram(epsilon=$epsilon, keys=["North", "South", "East", "West"]$rows)
 print("by region:", groups.release(regions), "±", groups.accuracy(0.95))""",
     "nested": """
 tree = lw.mechanisms.Tree([[2], [2, 3]])  # public: a country with two regions, of two and three towns

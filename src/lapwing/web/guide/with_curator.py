@@ -31,9 +31,11 @@ from lapwing.web.guide.expectations import (
     Expectation,
     Z,
     ages,
+    counted_in,
     group_bars,
     group_sizes,
     number,
+    one_record_each,
     people_in,
     share_of,
 )
@@ -61,16 +63,16 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
     sampling = Z * math.sqrt(SHARE * (1 - SHARE) / plan.people)
     return Expectation(
         mechanism=name,
-        sentence=f"With 95 % confidence, a count is off by at most {people_in(within)}, "
+        sentence=f"With 95 % confidence, a count is off by at most {counted_in(within, plan.rows)}, "
         f"{share_of(within / plan.people, 'all')}. If your people are a sample of a larger group, "
-        f"sampling alone moves a share by up to {100 * sampling:.2g} points.",
+        f"sampling alone moves a share by up to {100 * sampling:.2g} points.{one_record_each(plan.rows)}",
         error=within / plan.people,
         relative_to="all people",
         runs=_OFTEN,
         kept=sum(abs(value - exact) <= within for value in draws),
         bars=(Bar("say yes", exact, draws[0], within),),
         most=plan.people,
-        axis="people",
+        axis="people" if plan.rows == 1 else "records",
     )
 
 
@@ -80,18 +82,23 @@ def histogram(plan: Plan, entropy: Entropy) -> Expectation:
     noise, name = _noise(plan, len(sizes))
     within, least = _within(plan, noise), smallest(plan.people, plan.groups)
     draws = [np.asarray(_draw(plan, noise, sizes.tolist(), entropy)) for _ in range(_runs(len(sizes)))]
-    said = f" The smallest of {plan.groups:,} made-up groups has {people_in(round(least))}." if plan.groups > 1 else ""
+    said = (
+        f" The smallest of {plan.groups:,} made-up groups has {counted_in(round(least), plan.rows)}."
+        if plan.groups > 1
+        else ""
+    )
     return Expectation(
         mechanism=f"{name} on each count",
-        sentence=f"With 95 % confidence, each group is off by at most {people_in(within)}, "
-        f"{share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.{said}",
+        sentence=f"With 95 % confidence, each group is off by at most {counted_in(within, plan.rows)}, "
+        f"{share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.{said}"
+        f"{one_record_each(plan.rows)}",
         error=within / least,
         relative_to="the smallest group",
         runs=len(draws) * len(sizes),
         kept=int(sum((abs(values - sizes) <= within).sum() for values in draws)),
         bars=group_bars(sizes, draws[0], within),
         most=1.15 * float(sizes[0]),
-        axis="people",
+        axis="people" if plan.rows == 1 else "records",
     )
 
 
@@ -110,16 +117,17 @@ def nested(plan: Plan, entropy: Entropy) -> Expectation:
     ]
     return Expectation(
         mechanism="a hierarchy: noise on every level, then the nearest counts that add up",
-        sentence=f"With 95 % confidence, each of {plan.groups:,} small groups is off by at most {people_in(within)}, "
-        f"{share_of(within / least, 'the smallest')}, and each of {regions:,} large groups by at most "
-        f"{people_in(outer)}. Small groups add up to their large group exactly.",
+        sentence=f"With 95 % confidence, each of {plan.groups:,} small groups is off by at most "
+        f"{counted_in(within, plan.rows)}, {share_of(within / least, 'the smallest')}, and each of {regions:,} large "
+        f"groups by at most {counted_in(outer, plan.rows)}. Small groups add up to their large group exactly."
+        f"{one_record_each(plan.rows)}",
         error=within / least,
         relative_to="the smallest group",
         runs=len(draws) * len(sizes),
         kept=int(sum((abs(values - sizes) <= within).sum() for values in draws)),
         bars=group_bars(sizes, draws[0], within),
         most=1.15 * float(sizes[0]),
-        axis="people",
+        axis="people" if plan.rows == 1 else "records",
     )
 
 
@@ -135,9 +143,9 @@ def top(plan: Plan, entropy: Entropy) -> Expectation:
     first, error = sum(place == 0 for place in chosen), within / (plan.people / plan.groups)
     return Expectation(
         mechanism="exponential mechanism" if plan.part_rho else "permute-and-flip",
-        sentence=f"With 95 % confidence, the chosen one of {plan.groups:,} has at most {people_in(within)} fewer than "
-        f"the true favourite, {share_of(error, 'an average group')}. In {first} of {len(chosen)} runs on made-up "
-        "groups it was the true favourite.",
+        sentence=f"With 95 % confidence, the chosen one of {plan.groups:,} has at most "
+        f"{counted_in(within, plan.rows)} fewer than the true favourite, {share_of(error, 'an average group')}. "
+        f"In {first} of {len(chosen)} runs on made-up groups it was the true favourite.{one_record_each(plan.rows)}",
         error=error,
         relative_to="an average group",
         runs=len(chosen),
@@ -201,8 +209,9 @@ def table(plan: Plan, entropy: Entropy) -> Expectation:
     draws = [draw(entropy) for _ in range(_SELDOM)]
     return Expectation(
         mechanism="noise on the count and the sum of each group",
-        sentence=f"In the smallest group ({people_in(round(least))}) the count is off by at most {people_in(within)} "
-        f"and the mean of numbers between 0 and {RANGE} by at most {number(off)}, each with 95 % confidence.",
+        sentence=f"In the smallest group ({counted_in(round(least), plan.rows)}) the count is off by at most "
+        f"{counted_in(within, plan.rows)} and the mean of numbers between 0 and {RANGE} by at most {number(off)}, each "
+        f"with 95 % confidence.{one_record_each(plan.rows)}",
         error=max(within / least, off / RANGE),
         relative_to="the smallest group",
         runs=_SELDOM,

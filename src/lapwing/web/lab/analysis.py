@@ -11,13 +11,13 @@ to spend. Three ways lead to it, and only the middle one looks at real data in n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from lapwing.privacy import Ledger
-from lapwing.web.lab.result import Preview, Result
+from lapwing.web.lab.result import EPSILONS, Preview, Result
 from lapwing.web.lab.statement import Statement
 
 Progress = Callable[[float], None]
@@ -68,8 +68,8 @@ class Analysis(ABC):
         """From what was typed, or an `InvalidParameter` that says what to write instead."""
 
     @abstractmethod
-    def preview(self, statement: Statement) -> Preview:
-        """How far off it would be, at every place of the slider, without the data. Under a second."""
+    def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
+        """How far off it would be, at every place of the slider or at these, without the data. Under a second."""
 
     @abstractmethod
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:

@@ -178,8 +178,8 @@ EXAMPLES = {
         Example(
             "town",
             "A town",
-            "20,000 people of an imaginary town with birth dates, postcodes and illnesses. Its postcodes and "
-            "occupations are not stated, so that you can find them privately.",
+            "20,000 people of an imaginary town with birth dates, postcodes and illnesses. The list of its "
+            "postcodes and occupations is left open, so you can find it privately.",
             _TOWN,
             _town,
             '{"person": range(1, 20_001), **datasets.town(20_000).people}',

@@ -134,7 +134,7 @@ def _caption(result: Result) -> str:
         return "exact, and not private: for those who may see the data anyway"
     parts = [f"private: {result.loss}"]
     if any(_ends(value) for series in result.series for value in series.values):
-        parts.append(f"orange: {digits.percent(result.confidence)} interval for the exact answer")
+        parts.append(f"orange: {digits.percent(result.confidence)} interval for the answer before noise")
     if max((len(series.values) for series in result.series), default=0) > MOST_BARS and result.shape in (
         "bars",
         "table",

@@ -11,7 +11,7 @@ from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
-from lapwing.web.lab.result import EPSILONS, Band, Preview, Series, place_of
+from lapwing.web.lab.result import Preview, Series
 from lapwing.web.lab.statement import Statement
 
 ALIKE = 1.15
@@ -33,12 +33,12 @@ class Difference:
 
 
 def differences(analysis: Analysis, preview: Preview, answer: Answer, statement: Statement) -> tuple[Difference, ...]:
-    """The outputs whose intervals are clearly wider or narrower than the forecast at the same epsilon."""
+    """The outputs whose intervals are clearly wider or narrower than the forecast, a preview at the same epsilon."""
     surprises, people = [], statement.people
     by_name = {band.output: band for band in preview.bands}
     for series in answer.result.series:
         band, errors = by_name.get(series.name), _errors(series)
-        foretold = None if band is None or band.measured_in else error_at(band, answer.epsilon)
+        foretold = None if band is None or band.measured_in else band.errors[0]
         if not foretold or not errors:
             continue  # what is foretold in ranks is no interval of values
         low, high = min(errors), max(errors)
@@ -65,14 +65,6 @@ def _says_nothing(analysis: Analysis, series: Series, statement: Statement) -> b
 
 def _said(error: float) -> str:
     return f"{error:,.0f}" if error >= 1000 else f"{error:.3g}"
-
-
-def error_at(band: Band, epsilon: float) -> float | None:
-    """At the place of the slider that this pays for: a little more than true, never less."""
-    place = place_of(epsilon) or 0
-    below = max(1.0, EPSILONS[place] / epsilon)  # under the slider's first place errors grow as epsilon falls
-    error = band.errors[place]
-    return None if error is None else below * error
 
 
 def _errors(series: Series) -> list[float]:

@@ -9,7 +9,6 @@ from lapwing.privacy import Ledger, Loss, explain
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
-from lapwing.web.lab.forecasts import error_at
 from lapwing.web.lab.result import Preview, Result
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.service.plural import counted
@@ -52,12 +51,12 @@ def label(
     ledger: Ledger | None = None,
     preview: Preview | None = None,
 ) -> Label:
-    """The label of a private answer; an exact one has none."""
+    """The label of a private answer; an exact one has none. `preview` is that of the answer's epsilon."""
     loss = result.loss
     if loss is None:
         return Label(analysis.title, (Line("guarantee", "Guarantee", "none: this answer is exact"),), {}, ())
     explanation = explain(loss)
-    shown = preview or analysis.preview(statement)
+    shown = preview or analysis.preview(statement, (float(explanation.data["epsilon"]),))
     lines = [
         Line("protected", "Protected", f"one {loss.unit}"),
         Line("relation", "Compared", _relation(analysis, loss)),
@@ -67,7 +66,7 @@ def label(
         Line("mechanism", "Mechanism", shown.mechanism),
         Line("stated", "Stated", _stated(statement)),
         Line("contributions", "Rows that count", _contributions(analysis, statement)),
-        *_errors(shown, float(explanation.data["epsilon"])),
+        *_errors(shown),
     ]
     if ledger is not None:
         lines.append(Line("left", "Left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))
@@ -104,13 +103,13 @@ def _contributions(analysis: Analysis, statement: Statement) -> str:
     return f"at most {counted(most, 'row')} of one {statement.unit} count{'' if most > 1 else 's'}"
 
 
-def _errors(shown: Preview, epsilon: float) -> list[Line]:
+def _errors(shown: Preview) -> list[Line]:
     """What holds with a confidence, and apart from it what is only a guess, with what it assumes."""
     bounds: list[str] = []
     guesses: list[str] = []
     why: dict[str, None] = {}
     for band in shown.bands:
-        error = error_at(band, epsilon)
+        [error] = band.errors
         if error is None:
             bounds.append(f"{band.output}: depends on the data")
             continue

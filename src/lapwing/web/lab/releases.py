@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lapwing.errors import BudgetExceeded, EngineFailed, LapwingError
@@ -20,7 +20,7 @@ from lapwing.web.lab.budget import covers
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.jobs import PLAIN, Progress, TooLong
 from lapwing.web.lab.questions import Question
-from lapwing.web.lab.result import EPSILONS, Band, Budget, Preview, QuestionHandles, Result, place_of
+from lapwing.web.lab.result import EPSILONS, Budget, Preview, QuestionHandles, Result
 from lapwing.web.lab.statement import Statement
 from lapwing.web.service.problems import Problem
 from lapwing.web.wording import sentence
@@ -98,10 +98,10 @@ def _based_on(preview: Preview, statement: Statement, left: Budget) -> list[str]
     return [*based, *(sentence(note) for note in preview.notes)]
 
 
-def previewed(analysis: Analysis, statement: Statement) -> Preview:
+def previewed(analysis: Analysis, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
     """How far off it would be; a refusal becomes a page."""
     try:
-        return analysis.preview(statement)
+        return analysis.preview(statement, epsilons)
     except LapwingError as error:
         raise Problem(422, str(error)) from None
 
@@ -111,19 +111,15 @@ def offered(left: float) -> float:
     return max((place for place in EPSILONS if place <= left / 5), default=EPSILONS[0])
 
 
-def buys(band: Band, epsilon: float) -> float | None:
-    """How far off at the largest place of the slider that this pays for."""
-    place = place_of(epsilon)
-    return None if place is None else band.errors[place]
-
-
-def too_much(left: float, preview: Preview | None) -> str:
-    """What is left, and what it still buys."""
+def too_much(bench: Bench, analysis: Analysis | None = None) -> str:
+    """What is left, and what it still buys of a question."""
+    left = budget(bench)["left"]
     if left < EPSILONS[0]:
         return "The budget of this table is spent. The answers you have stay yours; nothing more can be asked of it."
     said = f"{left:.3g} is left, so this was not asked and nothing was spent."
-    for band in preview.bands if preview else ():
-        if (error := buys(band, left)) is not None:
+    for band in previewed(analysis, bench.stated, (left,)).bands if analysis else ():
+        [error] = band.errors
+        if error is not None:
             measured = f" {band.measured_in}" if band.measured_in else ""
             about = "about " if band.why else ""
             return f"{said} That is enough for {band.output} to within {about}{error:.3g}{measured}."
@@ -139,7 +135,7 @@ def release(bench: Bench, question: Question, epsilon: float, at: float) -> Call
         try:
             result = analysis.release(bench.data(), epsilon, progress)
         except BudgetExceeded:
-            raise Problem(409, too_much(budget(bench)["left"], previewed(analysis, bench.stated))) from None
+            raise Problem(409, too_much(bench, analysis)) from None
         answer = Answer(question.slug, question.title, question.asked, epsilon, result, at=at)
         bench.keep(answer)
         return answer

@@ -62,7 +62,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """How far one output may be off at every epsilon of `EPSILONS`, without a look at the data."""
+    """How far one output may be off at every epsilon that was asked for, without a look at the data."""
 
     output: str
     errors: tuple[float | None, ...]
@@ -73,7 +73,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a question would cost and be worth, for every place of the slider."""
+    """What a question would cost and be worth, for every epsilon that was asked for."""
 
     bands: tuple[Band, ...]
     confidence: float = 0.95
@@ -123,6 +123,9 @@ def _steps() -> tuple[float, ...]:
 EPSILONS = _steps()
 
 
-def place_of(epsilon: float) -> int | None:
-    """The largest place of the slider that this pays for, whatever the last digits of a sum; None below the first."""
-    return max((place for place, size in enumerate(EPSILONS) if size <= epsilon * (1 + 1e-9)), default=None)
+def error_at(errors: Sequence[float], epsilon: float) -> float:
+    """Of the errors at `EPSILONS`, that at the largest which this epsilon pays for: more than true, never less."""
+    paid = [place for place, size in enumerate(EPSILONS) if size <= epsilon * (1 + 1e-9)]  # digits of a sum
+    if not paid:
+        return errors[0] * EPSILONS[0] / epsilon  # under the slider's first place errors grow as epsilon falls
+    return errors[max(paid)]

@@ -48,7 +48,7 @@ CHANGED = (
     "You have changed what is stated about the table since this stream was opened. What it has published stays; "
     "state the same again to continue, or open another stream."
 )
-MORE = "All rows may be many more"
+MORE = "The table may have many more rows"
 PRICES = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Epsilons at which a form says how far off it will be."""
 
@@ -148,17 +148,27 @@ class Wish:
         if self.active >= self.steps:
             return f"At most {rows} of each {word} count{'s' if self.rows == 1 else ''} in a {self.every}. {MORE}."
         if self.active == 1:
-            which = f"only the first {self.every} with rows counts, with at most {rows}"
+            which = f"only the first {self.every} in which the {word} has rows counts, with at most {rows}"
         else:
-            which = f"only the first {self.active:,} {self.every}s with rows count, with at most {rows} in each"
-        return (
-            f"For each {word}, {which}. {MORE}, and the gap grows with time: a falling line can come from this limit "
-            "alone."
-        )
+            which = (
+                f"only the first {self.active:,} {self.every}s in which the {word} has rows count, with at most {rows} "
+                "in each"
+            )
+        said = f"For each {word}, {which}. {MORE}, and the gap grows with time."
+        window = WINDOWS[1]
+        if self.steps <= window:
+            return said
+        return f"{said} In “Over the last {window} {self.every}s”, a line may fall only because of this limit."
+
+    def step(self, first_day: str) -> str:
+        """What a step is called: its total is published when it is over, so a month has no day in its name."""
+        if self.every == "month":
+            return f"{dt.date.fromisoformat(first_day):%b %Y}"
+        return f"week of {first_day}" if self.every == "week" else first_day
 
     @property
     def exact(self) -> str:
-        """What the band is about."""
+        """What the intervals are about."""
         if self.active is None:
             return "the exact number" if self.measure == "count" else "the exact sum"
         return "the exact number of rows that count" if self.measure == "count" else "the exact sum of rows that count"
@@ -279,7 +289,7 @@ def opened(bench: Bench, wish: Wish, epsilon: float) -> LabStream:
         question = wish.question(data.statement.open(bench.path, data.ledger))
         stream = question.open(bench.folder / f"{mark}.stream", epsilon=epsilon, confidence=CONFIDENCE)
     except BudgetExceeded:
-        raise Problem(409, releases.too_much(releases.budget(bench)["left"], None)) from None
+        raise Problem(409, releases.too_much(bench)) from None
     schedule = stream.definition.schedule
     over = schedule.period(schedule.steps)[1]  # the rows lie here already, so the calendar of today says nothing
     kept = LabStream(mark, wish, epsilon, replace(stream, clock=lambda: over), data.statement)

@@ -15,9 +15,9 @@ interface Streamed {
   /** What some steps are called, closed or not. */
   names: Record<string, string>;
   result: Result;
-  /** What the band is about. */
+  /** What the intervals are about. */
   exact: string;
-  /** The rows of the table, newest first: the step, and each total with its band as they are written. */
+  /** The rows of the table, newest first: the step, and each total with its interval as they are written. */
   latest: [string, ...[string, string][]][];
 }
 const EVERY = 2000;
@@ -79,7 +79,7 @@ class StreamView extends LitElement {
     const { now } = this;
     if (!now?.result.series.length) return nothing;
     const { series } = now.result;
-    return html`<div class="legend"><span class="private">━ published</span><span class="noise">▒ ${Math.round(100 * now.result.confidence)} % band for ${now.exact}</span></div>
+    return html`<div class="legend"><span class="private">━ published</span><span class="noise">▒ ${Math.round(100 * now.result.confidence)} % interval for each ${now.every} by itself: ${now.exact}</span></div>
       <div class=${series.length > 1 ? "several" : ""}>${series
         .slice(0, MOST_PICTURES)
         .map(
@@ -111,14 +111,14 @@ function line(series: Series, now: Streamed): unknown {
   const [low, high] = [Math.min(0, ...numbers), Math.max(1, ...numbers)];
   const dot: Mark[] = middle.length ? [{ kind: "dots", ink: "private", points: [middle[middle.length - 1]!] }] : [];
   return chart({
-    title: `${series.name}: published after each ${now.every}, with its band; as numbers in the table below`,
+    title: `${series.name}: published after each ${now.every}, with its intervals; as numbers in the table below`,
     height: 240,
     x: {
       from: 1,
       to: Math.max(2, now.steps),
-      label: now.every,
+      label: now.every === "week" ? "week, by its first day" : now.every,
       ticks: ticksOf(now),
-      format: (step) => short(now.names[step] ?? ""),
+      format: (step) => short(now.names[step] ?? "", now.every),
     },
     y: { from: low, to: high + 0.05 * (high - low), label: series.measured_in },
     marks: [
@@ -135,11 +135,11 @@ function ticksOf({ names }: Streamed): number[] {
   return narrow() ? steps.filter((_, place) => place % 2 === 0) : steps;
 }
 
-function short(name: string): string {
+function short(name: string, every: string): string {
   const day = new Date(`${name}T00:00:00Z`);
-  return Number.isNaN(day.valueOf())
-    ? name
-    : day.toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+  if (Number.isNaN(day.valueOf())) return name;
+  if (every === "month") return day.toLocaleDateString("en", { month: "short", year: "numeric", timeZone: "UTC" });
+  return day.toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
 function sentence(now: Streamed): string {
@@ -151,7 +151,7 @@ function sentence(now: Streamed): string {
     error === null
       ? ""
       : `, off by at most ${said(error)} with ${Math.round(100 * now.result.confidence)} % confidence`;
-  return `${last.label}: ${series.name} ${said(last.value, 6)}${off}. ${rest(now)}`;
+  return `After ${now.latest[0]?.[0] ?? last.label}: ${series.name} ${said(last.value, 6)}${off}. ${rest(now)}`;
 }
 
 function rest({ left, steps, every }: Streamed): string {
@@ -172,11 +172,8 @@ function refill(table: HTMLTableElement | null, now: Streamed): void {
     head.scope = "row";
     head.textContent = label;
     for (const [number, band] of totals) {
-      const cell = row.insertCell();
-      cell.className = "right";
-      cell.append(Object.assign(document.createElement("span"), { className: "private", textContent: number }));
-      if (!band) continue;
-      cell.append(" ", Object.assign(document.createElement("small"), { className: "noise", textContent: band }));
+      Object.assign(row.insertCell(), { className: "right private", textContent: number });
+      Object.assign(row.insertCell(), { className: "right noise", textContent: band });
     }
   }
   body.replaceWith(made);

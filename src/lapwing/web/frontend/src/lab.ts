@@ -72,6 +72,7 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     go.removeAttribute("aria-busy");
     wrong.textContent = complaint;
     wrong.hidden = !complaint;
+    handles.invalid = !found;
     if (!found) return false;
     handles.nearby = null;
     handles.asking = found;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -58,9 +58,9 @@ class Anonymous(Analysis):
         columns = forms.columns(form, "columns", _usable(statement), "a name", MOST_COLUMNS)
         return cls(columns, forms.whole(form, "k", 2, 1000, 5))
 
-    def preview(self, statement: Statement) -> Preview:
+    def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """Nothing can be said: what is lost depends on the data, and no epsilon changes it."""
-        band = Band("certainty penalty", (None,) * len(EPSILONS), why=NO_GUARANTEE)
+        band = Band("certainty penalty", (None,) * len(epsilons), why=NO_GUARANTEE)
         return Preview((band,), notes=(NO_GUARANTEE, "only in teaching mode"), mechanism="generalisation (Mondrian)")
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from math import isclose
@@ -96,12 +96,12 @@ class CuratedAnalysis(Analysis):
         """What else a reader of the preview must know."""
         return ()
 
-    def preview(self, statement: Statement) -> Preview:
-        """The curator's quote at every place of the slider."""
+    def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
+        """The curator's quote at each of them."""
         query, delta = self.query(blank(statement)), self.delta(statement)
         spend: dict[str, Any] = {"delta": delta} if delta else {}
         count = max(1, self.rows_per_group(statement))
-        quotes = [query.quote(epsilon=e, confidence=CONFIDENCE, count=count, **spend) for e in EPSILONS]
+        quotes = [query.quote(epsilon=e, confidence=CONFIDENCE, count=count, **spend) for e in epsilons]
         bands = tuple(
             Band(
                 first.output,

@@ -18,9 +18,9 @@ MOST_NUMBERS = 101
 class Refused(InvalidParameter):
     """What was typed into a form, refused in a sentence that needs no name of its field before it."""
 
-    def __init__(self, name: str, value: object, why: str, hint: str) -> None:
+    def __init__(self, name: str, value: object, why: str, hint: str = "") -> None:
         super().__init__(name, value, why, hint)
-        self.args = (f"{why}. {hint}",)
+        self.args = (f"{why}. {hint}".rstrip(),)
 
 
 def text(form: Mapping[str, Any], name: str, default: str = "") -> str:

@@ -10,7 +10,7 @@ report, by the same epsilon.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, exp, sqrt
 from statistics import NormalDist
@@ -83,9 +83,9 @@ class Local(Analysis):
             word += "."
         return word
 
-    def preview(self, statement: Statement) -> Preview:
+    def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """From the protocol's own probabilities: the coins do not depend on the data, and hardly on the truth."""
-        errors = tuple(self._error(epsilon, statement) for epsilon in EPSILONS)
+        errors = tuple(self._error(epsilon, statement) for epsilon in epsilons)
         return Preview(
             (Band("number of people", errors),),
             CONFIDENCE,

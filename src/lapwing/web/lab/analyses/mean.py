@@ -59,7 +59,8 @@ class Mean(Simple):
     def remarks(self, statement: Statement) -> tuple[str, ...]:
         """What the error rests on."""
         if not self.where.sql:
-            return (f"the error assumes {statement.people:,} rows with a value, the number you stated",)
+            each = f"one of each {statement.unit_word}, " if statement.unit else ""
+            return (f"the error assumes {statement.people:,} rows with a value: {each}as many as you stated",)
         return (f"the error is for {statement.people:,} rows; fewer rows match the condition, so it will be larger",)
 
     def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:

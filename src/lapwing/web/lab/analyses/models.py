@@ -27,7 +27,7 @@ from lapwing.web.lab.analyses import forms, rows, synthetic
 from lapwing.web.lab.analyses.curated import AFTER, CONFIDENCE, affordable, same
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
 from lapwing.web.lab.failures import on_record
-from lapwing.web.lab.result import Band, Preview, Result, Series, Shape
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, error_at
 from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Model(Analysis):
     def output(self) -> str:
         """What the error of the preview is the error of."""
 
-    def preview(self, statement: Statement) -> Preview:
+    def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """By simulation on rows that nobody has."""
         people = max(1, statement.people)
         word = statement.unit_word
@@ -119,11 +119,13 @@ class Model(Analysis):
         ]
         if statement.people > MOST_ROWS:
             notes.append(f"the model learns from about {MOST_ROWS:,} {word}s, drawn at random")
-        bands = (
-            Band(f"{self.output}, {CROWDED}", _simulated(self, people, NARROW), why=WHY),
-            Band(f"{self.output}, if values fill the bounds", _simulated(self, people, 1.0), why=WHY),
-        )
-        return Preview(bands, CONFIDENCE, 0.0, (WHY, *notes), self.mechanism)
+        filled = {CROWDED: NARROW, "if values fill the bounds": 1.0}
+        bands = []
+        for how, share in filled.items():
+            errors = _simulated(self, people, share)
+            found = tuple(error_at(errors, epsilon) for epsilon in epsilons)
+            bands.append(Band(f"{self.output}, {how}", found, why=WHY))
+        return Preview(tuple(bands), CONFIDENCE, 0.0, (WHY, *notes), self.mechanism)
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
         """Charged first; then one row of each unit is read, clamped by the estimator, and learnt from."""

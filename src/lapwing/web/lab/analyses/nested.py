@@ -24,7 +24,7 @@ from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series, Value
 from lapwing.web.lab.statement import StatedColumn, Statement
 
-WEIGHTS = (("levels", "all levels equally"), ("leaves", "mostly the smallest groups"))
+WEIGHTS = (("levels", "equal for all levels"), ("leaves", "mostly for the smallest groups"))
 BETWEEN = " / "
 """Stands between the names of a group and those that it is in."""
 TOTAL = "total"
@@ -60,7 +60,7 @@ class Nested(Simple):
             Field("first", "Large groups", offered, first, hint="Columns with keys."),
             Field("second", "In each of them", offered, second),
             Field("third", "And in each of those", (("", "nothing more"), *offered), ""),
-            Field("weights", "Most accurate", WEIGHTS, "levels", titled=False),
+            Field("weights", "Budget", WEIGHTS, "levels", titled=False),
             Field("tree", "Small groups in large ones", value=_known(usable), kind="text", hint=within, titled=False),
         )
 
@@ -72,8 +72,9 @@ class Nested(Simple):
         levels = tuple(forms.column(form, name, usable, grouping.NEED) for name in names)
         for place, name in enumerate(names):
             if levels[place] in levels[:place]:
-                hint = "Choose another column."
-                raise InvalidParameter(name, levels[place].name, "is already a level", hint)
+                chosen = levels[place].name
+                why = f"“{chosen}” is chosen for two levels"
+                raise forms.Refused(name, chosen, why, "Choose another column for one of them.")
         tree = _read(forms.text(form, "tree"), levels)
         count = sum(len(inner) for _, inner in tree) if tree else 1
         for column in levels[2:] if tree else levels:
@@ -176,6 +177,9 @@ def _read(text: str, levels: tuple[StatedColumn, ...]) -> Tree:
             key = f"key of {levels[1].name}"
             why = f"“{wrong}” is not a {key}" if wrong else f"{name} has no {key}"
             raise InvalidParameter("tree", text, why, hint)
+        twice = next((word for word in words if words.count(word) > 1), None)
+        if twice is not None:
+            raise forms.Refused("tree", text, f"“{twice}” is listed twice in {name}", "Leave one of them out.")
         below[name] = words
     return tuple(below.items())
 

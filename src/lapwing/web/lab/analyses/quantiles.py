@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
-from lapwing.web.lab.result import Band, Preview, Result, Series, Shape, Value
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import StatedColumn, Statement
 
 DEFAULT = (0.25, 0.5, 0.75)
@@ -51,8 +51,8 @@ class Quantiles(Simple):
         column = forms.column(form, "column", statement.bounded, "bounds")
         shares = tuple(sorted(set(forms.numbers(form, "shares", DEFAULT))))
         if not all(0 < share < 1 for share in shares):
-            why = "must lie between 0 and 1"
-            raise InvalidParameter("shares", forms.text(form, "shares"), why, "Write 0.25 0.5 0.75, for example.")
+            why = "Every share must be more than 0 and less than 1"
+            raise forms.Refused("shares", forms.text(form, "shares"), why, "Write 0.25 0.5 0.75, for example.")
         if len(shares) > MOST:
             why = f"are {len(shares)}, and every one gets a part of epsilon"
             raise InvalidParameter("shares", forms.text(form, "shares"), why, f"Write {MOST} at most.")
@@ -69,9 +69,9 @@ class Quantiles(Simple):
         picks = ", ".join(f"lw.quantile({name!r}, {share!r}, name={called(share)!r})" for share in self.shares)
         return f"table.agg({picks})"
 
-    def preview(self, statement: Statement) -> Preview:
+    def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """In ranks, and in the column's own unit as far as its values are spread evenly."""
-        ranks = Simple.preview(self, statement)
+        ranks = Simple.preview(self, statement, epsilons)
         assert self.column.bounds is not None
         low, high = self.column.bounds
         why = f"This assumes that values are spread evenly from {low:g} to {high:g}; the true error differs."
@@ -115,11 +115,8 @@ class Quantiles(Simple):
         return (replace(series, values=plain, note=""),)
 
 
-NEIGHBOURS = (
-    "How far so many ranks are in values depends on the data. Ask for quantiles on both sides as well, for example 0.2 "
-    "and 0.3 beside 0.25, to see how close the values lie"
-)
-"""What the library says of each quantile with numbers of its own."""
+RANKS = "How far so many ranks are in values depends on the data"
+"""What the library says of each quantile with a number of its own."""
 
 
 def _by_quantile(notes: Mapping[str, str]) -> list[str]:
@@ -129,7 +126,7 @@ def _by_quantile(notes: Mapping[str, str]) -> list[str]:
     if len(clauses) == 1:
         return shared
     own = {name: next((part for part in parts if part not in shared), "") for name, parts in clauses.items()}
-    return [*(f"{name}: {text}" for name, text in own.items() if text), *shared, NEIGHBOURS]
+    return [*(f"{name}: {text}" for name, text in own.items() if text), *shared[:1], RANKS, *shared[1:]]
 
 
 def called(share: float) -> str:

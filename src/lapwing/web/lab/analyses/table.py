@@ -56,8 +56,8 @@ class Groups(Simple):
         if measures == ("count",):
             return cls(by, measures)
         if not forms.text(form, "column"):
-            why = f"a {measures[-1]} is a {measures[-1]} of numbers"
-            raise InvalidParameter("column", "none", why, "Choose a column with bounds, or show only how many.")
+            what = "average" if "mean" in measures else "add up"
+            raise forms.Refused("column", "none", f"Choose the column to {what}, or tick only “how many”")
         column = forms.column(form, "column", statement.bounded, "bounds").name
         if column == by.name:
             raise InvalidParameter("column", column, "is the column of the groups", "Choose another column.")

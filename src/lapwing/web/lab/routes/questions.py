@@ -6,6 +6,7 @@ Whoever brought the table asks; see `lab/bench.py`. Nothing here shows an exact 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -18,13 +19,14 @@ from lapwing.web.accounts.sessions import Asking, Person, page, personal, redire
 from lapwing.web.lab import exports, games, questions, releases
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.bench import Answer, Bench, TheBench, limited_browser
-from lapwing.web.lab.budget import covers
+from lapwing.web.lab.budget import covers, size_of
 from lapwing.web.lab.figures import written
 from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
-from lapwing.web.lab.result import Result
+from lapwing.web.lab.streams import LabStream
 from lapwing.web.service.lanes import in_lane
+from lapwing.web.service.plural import counted
 from lapwing.web.service.problems import Problem
 from lapwing.web.site import Site, TheSite
 
@@ -124,8 +126,7 @@ def release(
         return _asking(request, site, person, bench, question, str(epsilon), status=422)
     if not covers(bench.remaining, epsilon):
         if not _for_people(request):
-            left = releases.budget(bench)["left"]
-            raise Problem(409, releases.too_much(left, releases.previewed(question.analysis, bench.stated)))
+            raise Problem(409, releases.too_much(bench, question.analysis))
         return _asking(request, site, person, bench, question, str(epsilon), status=409)
     at = releases.moment()
     where = f"/lab/{bench.id}/answers/{releases.mark(at)}"
@@ -255,7 +256,7 @@ def _asking(
     budget = releases.budget(bench)
     refused = ""
     if status == 409 and question.analysis:
-        refused = releases.too_much(budget["left"], releases.previewed(question.analysis, statement))
+        refused = releases.too_much(bench, question.analysis)
     return page(
         request,
         site,
@@ -281,7 +282,7 @@ def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     assert loss is not None
     question = releases.question_of(bench, kept)
     analysis, limits = question.analysis, games.limits(loss, bench.stated.unit_word)
-    preview = analysis.preview(bench.stated) if analysis else None
+    preview = analysis.preview(bench.stated, (kept.epsilon,)) if analysis else None
     return {
         "differences": differences(analysis, preview, kept, bench.stated) if analysis and preview else (),
         "bench": bench,
@@ -301,11 +302,34 @@ def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     }
 
 
-def _history(bench: Bench) -> list[tuple[str, Answer, str]]:
-    """What was asked so far, newest first, and what came out where that is one number."""
-    return [(releases.mark(answer), answer, _only_number(answer.result)) for answer in reversed(bench.answers)]
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the list of what was asked of a table."""
+
+    title: str
+    where: str
+    """Its page; nothing if it has none."""
+    answer: str
+    epsilon: float
 
 
-def _only_number(result: Result) -> str:
-    values = [value for series in result.series for value in series.values]
-    return written(values[0]) if len(values) == 1 else ""
+def _history(bench: Bench) -> list[Entry]:
+    """What was asked so far, newest first, so that what it cost adds up to what was spent."""
+    by_mark = {releases.mark(answer): _of_answer(bench, answer) for answer in bench.answers}
+    by_mark |= {mark: _of_stream(bench, kept) for mark, kept in bench.streams.items()}
+    listed = [by_mark[mark] for mark in sorted(by_mark, key=lambda mark: int(mark, 16), reverse=True)]
+    unlisted = float(size_of(bench.spent)[0]) - sum(entry.epsilon for entry in listed)
+    if unlisted > 1e-9 * bench.stated.epsilon:  # the ledger lets a billionth pass
+        listed.append(Entry("Paid draws, bounds and keys found privately, questions that failed", "", "", unlisted))
+    return listed
+
+
+def _of_answer(bench: Bench, answer: Answer) -> Entry:
+    values = [value for series in answer.result.series for value in series.values]
+    said = written(values[0]) if len(values) == 1 else f"{len(values)} numbers"
+    return Entry(answer.title, f"/lab/{bench.id}/answers/{releases.mark(answer)}", said, answer.epsilon)
+
+
+def _of_stream(bench: Bench, kept: LabStream) -> Entry:
+    said = f"{kept.stream.closed} of {counted(kept.stream.steps, kept.wish.every)} closed"
+    return Entry(f"Running totals: {kept.wish.title}", f"/lab/{bench.id}/streams/{kept.mark}", said, kept.epsilon)

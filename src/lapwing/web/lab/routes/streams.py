@@ -52,7 +52,7 @@ def _opened(request: Request, bench: Bench, site: Site, person: Person | None, f
     if wish is None:
         return _form(request, bench, site, person, sent, written, complaint, 422)
     if not covers(bench.remaining, epsilon):
-        refused = releases.too_much(releases.budget(bench)["left"], None)
+        refused = releases.too_much(bench)
         return _form(request, bench, site, person, sent, written, refused, 409)
     kept = streams.opened(bench, wish, epsilon)
     return redirect(site, f"/lab/{bench.id}/streams/{kept.mark}")
@@ -143,17 +143,20 @@ def _told(kept: LabStream, window: int) -> dict[str, Any]:
         "names": {str(step): str(schedule.name(step)) for step in marked},
         "result": releases.plain(kept.result(chosen)),
         "exact": kept.wish.exact,
-        "latest": _latest(kept.result(chosen)),
+        "latest": _latest(kept.wish, kept.result(chosen)),
     }
 
 
-def _latest(result: Result) -> list[list[Any]]:
-    """The rows of the table, newest first: the step, and each total with its band as they are written."""
+def _latest(wish: Wish, result: Result) -> list[list[Any]]:
+    """The rows of the table, newest first: the step, and each total with its interval as they are written."""
     if not result.series:
         return []
     steps = range(len(result.series[0].values) - 1, -1, -1)[:SHOWN]
     return [
-        [result.series[0].values[step].label, *(list(streams.shown(series.values[step])) for series in result.series)]
+        [
+            wish.step(result.series[0].values[step].label),
+            *(list(streams.shown(series.values[step])) for series in result.series),
+        ]
         for step in steps
     ]
 

@@ -35,7 +35,7 @@ class Answer extends Asked<{ result: Result }> {
     const signs = legend(mine);
     if (!signs) return nothing;
     const ranged = mine.series.some(({ values }) => values.some(({ low }) => low !== null));
-    return html`<span class="private">${signs.private} private answer</span>${ranged ? html`<span class="noise">${signs.interval} ${Math.round(100 * mine.confidence)} % interval for the exact answer</span>` : nothing}${exact ? html`<span class="exact">${signs.exact} exact answer</span>` : nothing}`;
+    return html`<span class="private">${signs.private} private answer</span>${ranged ? html`<span class="noise">${signs.interval} ${Math.round(100 * mine.confidence)} % interval for the answer before noise</span>` : nothing}${exact ? html`<span class="exact">${signs.exact} exact answer</span>` : nothing}`;
   }
 
   /** A long table beside a picture waits until somebody wants it. */
@@ -47,18 +47,22 @@ class Answer extends Asked<{ result: Result }> {
   /** Many numbers in words: how many of them are as near as was promised. */
   private crowd(mine: Result, exact: Result | null): string {
     const all = mine.series.flatMap((series) =>
-      series.values.map((value) => ({ series, value, truth: other(exact, series, value)?.value })),
+      series.values.map((value) => {
+        const truth = other(exact, series, value)?.value;
+        return { series, value, truth, quiet: after(exact, series, value) ?? truth };
+      }),
     );
     const ranged = all.filter(({ value }) => value.low !== null && value.high !== null);
     const known = all.filter(({ truth, value }) => typeof truth === "number" && value.value !== null);
     if (!known.length)
       return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label “Privacy facts”.`;
-    const held = known.filter(
-      ({ value, truth }) =>
-        value.low !== null && value.high !== null && value.low <= (truth as number) && (truth as number) <= value.high,
-    );
-    if (ranged.length)
-      return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.`;
+    if (ranged.length) {
+      const barred = known.filter(({ value, quiet }) => value.low !== null && value.high !== null && quiet !== null);
+      const held = barred.filter(({ value, quiet }) => value.low! <= quiet! && quiet! <= value.high!);
+      const what = limited(exact) ? "numbers with limits, before noise," : "exact numbers";
+      const gap = limited(exact) ? " The bars do not cover what the limits for rows and values change." : "";
+      return `${held.length} of ${barred.length} ${what} lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.${gap}`;
+    }
     if (mine.shape === "points")
       return `${known.length} points: private ones in teal, exact ones in grey. The noise moved them apart.`;
     const worst = known.reduce((a, b) =>
@@ -115,9 +119,9 @@ class Answer extends Asked<{ result: Result }> {
     const several = mine.series.length > 1;
     const labelled = rows.some(({ series, value }) => value.label !== series.name);
     const ranged = rows.some(({ value }) => value.low !== null);
-    const cut = exact?.series.some(({ name }) => name.endsWith(AFTER));
+    const cut = limited(exact);
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">With limits, without noise</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, after limits and bounds</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
         const error = errorOf(value);
         const truth = other(exact, series, value)?.value;
@@ -147,5 +151,8 @@ function other(exact: Result | null, series: Series, value: Value): Value | unde
 function after(exact: Result | null, series: Series, value: Value): number | null | undefined {
   return other(exact, { ...series, name: `${series.name}${AFTER}` }, value)?.value;
 }
+
+/** Whether limits for rows or bounds for values made a difference. */
+const limited = (exact: Result | null): boolean => exact?.series.some(({ name }) => name.endsWith(AFTER)) ?? false;
 
 customElements.define("lw-answer", Answer);

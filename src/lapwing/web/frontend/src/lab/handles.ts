@@ -24,6 +24,7 @@ export class Handles extends LitElement {
     epsilon: { type: Number },
     output: { state: true },
     wanted: { state: true },
+    invalid: { type: Boolean, reflect: true },
   };
   declare asking: QuestionHandles | null;
   declare nearby: Nearby | null;
@@ -32,6 +33,8 @@ export class Handles extends LitElement {
   declare output: number;
   /** What was typed or chosen as accuracy, until epsilon is moved. */
   declare wanted: number | null;
+  /** Whether the question, as it stands in the form, cannot be asked: then nothing is known about its error. */
+  declare invalid: boolean;
 
   constructor() {
     super();
@@ -39,6 +42,7 @@ export class Handles extends LitElement {
     this.epsilon = 1;
     this.output = 0;
     this.wanted = null;
+    this.invalid = false;
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
@@ -114,6 +118,8 @@ export class Handles extends LitElement {
   }
 
   private sentence(asking: QuestionHandles, band: Band | null): TemplateResult | string {
+    if (this.invalid)
+      return "This question cannot be asked as it stands, so its error is not known. The message above says why.";
     const { left, allowance } = asking.budget;
     const over = this.epsilon > left + allowance * 1e-9;
     const most = down(left * (1 + 1e-9), 3); // the ledger lets a billionth pass
@@ -213,6 +219,7 @@ export class Handles extends LitElement {
       figure { margin: 0.6rem 0 0; }
       figure + p { min-height: 3em; }
       .soon { visibility: hidden; }
+      :host([invalid]) :is(.accuracy, figure, figure ~ *) { visibility: hidden; }
       .noise { color: var(--noise); }
       @media print { .two { display: none; } }
     `,

@@ -48,7 +48,7 @@ export const calm = [
   svg { overflow: visible; }
   .tree .leaf { fill: color-mix(in srgb, var(--private) 30%, var(--card)); } .tree .frame { fill: color-mix(in srgb, var(--private) 10%, var(--card)); stroke: var(--private); } .tree .frame.depth-2 { fill: color-mix(in srgb, var(--private) 18%, var(--card)); }
   .tree .unsure { fill: url(#hatched); } .tree .hatch { stroke: var(--noise); stroke-width: 1.5; opacity: 0.45; fill: none; }
-  svg.tree text { fill: var(--ink); } svg.tree text.name { font-weight: 600; } svg.tree text.noise { fill: var(--noise); } svg.tree text.exact { fill: var(--exact); }
+  svg.tree text { fill: var(--ink); } svg.tree text.name { font-weight: 600; } svg.tree tspan { font-weight: 400; } svg.tree tspan.noise { fill: var(--noise); } svg.tree tspan.exact { fill: var(--exact); } svg.tree text.noise { fill: var(--noise); } svg.tree text.exact { fill: var(--exact); }
   .mark { display: inline-block; font: 600 0.85rem var(--sans); border: 1px dashed currentColor; border-radius: 4px; padding: 0.05rem 0.5rem; margin: 0 0.4rem; color: var(--adversary); }
   summary { cursor: pointer; color: var(--private); font-size: 0.92rem; }
 `,

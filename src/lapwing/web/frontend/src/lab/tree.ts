@@ -14,8 +14,8 @@ interface Node {
 const GAP = 3;
 const HEAD = 19;
 
-/** The nodes below the total; values stand in the order of a walk, and `x` says how deep each is. */
-function nodesOf(series: Series, exact: Series | null): Node[] {
+/** The total, if there is one, and the nodes below it; values stand in the order of a walk, and `x` says how deep. */
+function nodesOf(series: Series, exact: Series | null): { total: Node | null; nodes: Node[] } {
   const truths = new Map(exact?.values.map(({ label, value }) => [label, value]));
   const root: Node[] = [];
   const open: Node[] = [];
@@ -29,19 +29,23 @@ function nodesOf(series: Series, exact: Series | null): Node[] {
     open.push(node);
   }
   const [first] = root;
-  return root.length === 1 && first?.value.x === 0 ? first.children : root;
+  return root.length === 1 && first?.value.x === 0
+    ? { total: first, nodes: first.children }
+    : { total: null, nodes: root };
 }
 
 export function treemap(series: Series, exact: Series | null, title: string): SVGTemplateResult {
   const height = narrow() ? 460 : 420;
   const room: Box = { x: 0, y: 0, width: wide(), height };
-  const nodes = nodesOf(series, exact);
+  const { total, nodes } = nodesOf(series, exact);
   const cells = placed(nodes, room);
   const unnamed = all(nodes).length - cells.reduce((sum, cell) => sum + named(cell), 0);
-  return svg`<svg class="tree" viewBox="0 0 ${wide()} ${height + 22}" role="img" aria-label=${title}>
+  const below = total ? 22 : 0;
+  return svg`<svg class="tree" viewBox="0 0 ${wide()} ${height + 22 + below}" role="img" aria-label=${title}>
     <defs><pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0,0v6"></path></pattern></defs>
     ${cells.map((cell) => drawn(cell, 1))}
-    ${unnamed ? svg`<text x="4" y=${height + 16}>${unnamed} ${unnamed === 1 ? "group has" : "groups have"} no room for a name. The table below lists all of them.</text>` : nothing}</svg>`;
+    ${total ? svg`<text class="name" x="4" y=${height + 16}>${total.name} ${said(total.value.value ?? 0, 9)}${beside(total).map(({ text, ink }) => svg`<tspan class=${ink}> ${text}</tspan>`)}</text>` : nothing}
+    ${unnamed ? svg`<text x="4" y=${height + 16 + below}>${unnamed} ${unnamed === 1 ? "group has" : "groups have"} no room for a name. The table below lists all of them.</text>` : nothing}</svg>`;
 }
 
 const size = ({ value }: Node): number => Math.max(0, value.value ?? 0);
@@ -86,19 +90,30 @@ function frame(node: Node, box: Box, leaf: boolean, depth: number): SVGTemplateR
     ${unsure ? svg`<rect class="unsure" x=${box.x} y=${box.y} width=${box.width} height=${box.height} rx="3"></rect>` : nothing}`;
 }
 
-/** The name and the number, as far as there is room for them. */
+/** How far off a number may be, and the exact one where somebody may see it. */
+function beside({ value, exact }: Node): { text: string; ink: string }[] {
+  const error = errorOf(value);
+  const off = error === null ? [] : [{ text: `± ${said(error)}`, ink: "noise" }];
+  return exact === null ? off : [...off, { text: `◆ ${said(exact, 9)}`, ink: "exact" }];
+}
+
+/** The name and the number, as far as there is room for them, and what stands beside the number. */
 function words(node: Node, box: Box, leaf: boolean): SVGTemplateResult | typeof nothing {
   const letters = Math.floor((box.width - 10) / 7);
   const number = said(node.value.value ?? 0, 9);
   const room = leaf ? letters : letters - number.length - 1;
   if (room < 2 || !fits(box)) return nothing;
   const name = node.name.length > room ? `${node.name.slice(0, room - 1)}…` : node.name;
-  const error = errorOf(node.value);
-  const off = error === null ? "" : `± ${said(error)}`;
-  const lines = leaf ? [number, off, node.exact === null ? "" : `◆ ${said(node.exact, 9)}`].filter(Boolean) : [];
-  const shown = lines.filter((line, place) => box.height >= 16 + 15 * (place + 1) && line.length <= letters);
-  return svg`<text class="name" x=${box.x + 5} y=${box.y + 14}>${leaf ? name : `${name} ${number}`}</text>
-    ${shown.map((line, place) => svg`<text class=${line === off ? "noise" : line.startsWith("◆") ? "exact" : "number"} x=${box.x + 5} y=${box.y + 14 + 15 * (place + 1)}>${line}</text>`)}`;
+  const signs = beside(node);
+  if (!leaf) {
+    let left = room - name.length;
+    const fitting = signs.filter(({ text }) => (left -= text.length + 1) >= 0);
+    return svg`<text class="name" x=${box.x + 5} y=${box.y + 14}>${name} ${number}${fitting.map(({ text, ink }) => svg`<tspan class=${ink}> ${text}</tspan>`)}</text>`;
+  }
+  const lines = [{ text: number, ink: "number" }, ...signs];
+  const shown = lines.filter(({ text }, place) => box.height >= 16 + 15 * (place + 1) && text.length <= letters);
+  return svg`<text class="name" x=${box.x + 5} y=${box.y + 14}>${name}</text>
+    ${shown.map(({ text, ink }, place) => svg`<text class=${ink} x=${box.x + 5} y=${box.y + 14 + 15 * (place + 1)}>${text}</text>`)}`;
 }
 
 const inside = (box: Box, margin: number, head: number): Box => ({

@@ -20,6 +20,8 @@ export interface Mark {
   label?: string;
   /** Where its label stands; on the side with more room unless said. */
   side?: "left" | "right";
+  /** Whether a label on the right stands below, where a line rises from its mark. */
+  below?: boolean;
   dashed?: boolean;
   base?: number;
 }
@@ -194,6 +196,7 @@ interface Label {
 function said(mark: Mark, at: Spot | undefined): Label[] {
   if (!mark.label || !at) return [];
   const left = mark.side ? mark.side === "left" : at[0] > wide() * 0.6;
+  if (mark.below && !left) return [{ mark, x: at[0] + 14, y: at[1] + 16, left }];
   return [{ mark, x: at[0] + (left ? -6 : 6), y: Math.max(at[1] - 6, 12), left }];
 }
 

@@ -1,19 +1,14 @@
-// The one slider for epsilon: logarithmic from 0.01 to 10, with marks, a typed value and the odds in words.
+// The one slider for epsilon: logarithmic from 0.01 to 10, with ticks, a typed value and the odds in words.
 import { LitElement, css, html, type TemplateResult } from "lit";
 import { EPSILON } from "./story.js";
 import { outOf } from "./words.js";
 
 const { from: LOW, to: HIGH } = EPSILON;
 const STEPS = 60; // twenty for each power of ten: two digits tell them apart, so every press of a key moves
-const MARKS: [number, string][] = [
-  [0.01, "0.01"],
-  [0.1, "0.1"],
-  [Math.LN2, "ln 2"],
-  [Math.log(3), "ln 3"],
-  [10, "10"],
-];
+/** Reached exactly, although they have more than two digits. */
+const EXACT = [Math.LN2, Math.log(3)];
 
-/** Under the slider, a third of its way from each other. */
+/** Ticks of the slider and the numbers under them, a third of its way from each other. */
 const POWERS = [0.01, 0.1, 1, 10];
 
 export function place(epsilon: number): number {
@@ -21,8 +16,7 @@ export function place(epsilon: number): number {
 }
 
 export function epsilonAt(step: number): number {
-  const near = MARKS.find(([mark]) => place(mark) === step);
-  return near ? near[0] : Number((LOW * (HIGH / LOW) ** (step / STEPS)).toPrecision(2));
+  return EXACT.find((mark) => place(mark) === step) ?? Number((LOW * (HIGH / LOW) ** (step / STEPS)).toPrecision(2));
 }
 
 export class Epsilon extends LitElement {
@@ -33,6 +27,7 @@ export class Epsilon extends LitElement {
     when: { type: String },
     except: { type: String },
     instead: { type: String },
+    wrong: { state: true },
   };
   declare value: number;
   declare label: string;
@@ -44,18 +39,20 @@ export class Epsilon extends LitElement {
   declare except: string;
   /** What stands below where epsilon is no promise. */
   declare instead: string;
+  /** Why what was typed last was not taken. */
+  declare private wrong: string;
 
   constructor() {
     super();
     this.value = 1;
     this.label = "epsilon";
     this.about = "that you are in the data";
-    this.when = this.except = this.instead = "";
+    this.when = this.except = this.instead = this.wrong = "";
   }
 
   private change(value: number): void {
-    if (!(value > 0)) return;
-    this.value = Math.min(HIGH, Math.max(LOW, value));
+    this.wrong = "";
+    this.value = value;
     this.dispatchEvent(new CustomEvent("epsilon", { detail: this.value, bubbles: true, composed: true }));
   }
 
@@ -68,10 +65,12 @@ export class Epsilon extends LitElement {
     return this.instead || outOf(this.value, this.about, this.when, this.except);
   }
 
-  /** What is no epsilon gives way to the one there was. */
+  /** What is no epsilon for this slider gives way to the one there was, and that is said. */
   private typed(event: Event): void {
     const input = event.target as HTMLInputElement;
-    this.change(Number(input.value));
+    const value = Number(input.value);
+    if (value >= LOW && value <= HIGH) return this.change(value);
+    this.wrong = `ε must be a number from ${LOW} to ${HIGH}, so it is still ${this.shown}.`;
     input.value = this.shown;
   }
 
@@ -83,13 +82,13 @@ export class Epsilon extends LitElement {
         aria-valuetext="${this.shown}: ${this.words}"
         @input=${(event: Event) => this.change(epsilonAt(Number((event.target as HTMLInputElement).value)))}
       />
-      <datalist id="marks">${MARKS.map(([mark, name]) => html`<option value=${place(mark)} label=${name}></option>`)}</datalist>
+      <datalist id="marks">${POWERS.map((power) => html`<option value=${place(power)} label=${power}></option>`)}</datalist>
       <input
         class="typed" type="number" min=${LOW} max=${HIGH} step="any" aria-label="${this.label}, typed" .value=${this.shown}
         @change=${this.typed}
       />
       <span class="scale" aria-hidden="true">${POWERS.map((power) => html`<span>${power}</span>`)}</span>
-      <p>${this.words}</p>
+      <p>${this.wrong ? html`<span class="wrong" role="alert">${this.wrong}</span>` : this.words}</p>
     </div>`;
   }
 
@@ -102,6 +101,7 @@ export class Epsilon extends LitElement {
     .scale span { width: 0; display: flex; justify-content: center; }
     .typed { box-sizing: border-box; font: inherit; font-size: 0.95rem; padding: 0.2rem 0.4rem; width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
     p { grid-column: 1 / -1; margin: 0; font-size: 0.9rem; color: var(--quiet); min-height: 2.6em; }
+    .wrong { color: var(--adversary); }
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
   `;
 }

@@ -159,8 +159,8 @@ export class DifferencingStory extends Story {
     return html`${this.choice("rule", "the curator …", Object.entries(RULES))} ${this.choice("attack", "you …", Object.entries(ATTACKS))}
       ${this.choice(
         "target",
-        "your target",
-        office.alone.map((row) => [row, `${office.name[row]}, the only ${office.sex[row]} ${office.occupation[row]}`]),
+        "your target, the only one of their kind",
+        office.alone.map((row) => [row, `${office.name[row]}, ${office.sex[row]} ${office.occupation[row]}`]),
       )}
       <div class="slot">${
         this.rule === "noise"

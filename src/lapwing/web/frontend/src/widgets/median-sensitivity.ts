@@ -76,7 +76,7 @@ export class MedianStory extends Story {
       scale < global / 1.05
         ? `The worst data set needs ${short(global)}, which is ${short(global / scale)} times as much.`
         : `The worst data set needs ${short(global)}, which is not more. So smooth sensitivity gains nothing here.`;
-    return `In these data one person moves the median by at most ${short(all[0]!)} (red, on the left). After k other changes it can be more, up to ${short(Math.max(...all))}. Discount every change by the factor ${decay(this.epsilon, DELTA).toFixed(3)} (orange) and take the highest point: the smooth sensitivity is ${short(most)}, so the scale of the noise is ${short(scale)}. ${verdict}`;
+    return `In these data one person moves the median by at most ${short(all[0]!)} (red, on the left). After k other changes it can be more, up to ${short(Math.max(...all))}. Discount every change by the factor ${decay(this.epsilon, DELTA).toFixed(3)} (orange; for δ = 10⁻⁶) and take the highest point: the smooth sensitivity is ${short(most)}, so the scale of the noise is ${short(scale)}. ${verdict}`;
   }
 
   protected table(): Table {

@@ -3,8 +3,9 @@ import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
-import { percent } from "../lib/words.js";
+import { limit, percent } from "../lib/words.js";
 import { found, least, power, together } from "../math/adversary.js";
+import { up } from "../math/lab.js";
 import { posterior } from "../math/odds.js";
 
 const POLICY = 100_000;
@@ -20,6 +21,9 @@ function share(value: number): string {
   if (edge > 0 && edge < 1e-5) return value < 0.5 ? "under 0.001\u00a0%" : "over 99.999\u00a0%";
   return `${+(100 * value).toFixed(edge < 0.001 ? 3 : edge < 0.01 ? 2 : edge < 0.095 ? 1 : 0)}\u00a0%`;
 }
+
+/** "at most 74 %", unless the number itself says on which side it lies. */
+const bounded = (words: string, said: string): string => (/^(over|under)/.test(said) ? said : `${words} ${said}`);
 
 export class Posterior extends Story {
   static override properties = {
@@ -106,9 +110,15 @@ export class Posterior extends Story {
           kind: "dots",
           ink: "private",
           points: [[this.prior, least(this.epsilon, this.prior)]],
-          label: `at least ${share(least(this.epsilon, this.prior))}`,
+          label: bounded("at least", limit(least(this.epsilon, this.prior), "down")),
+          below: true,
         },
-        { kind: "dots", ink: "adversary", points: [[this.prior, after]], label: `at most ${share(after)}` },
+        {
+          kind: "dots",
+          ink: "adversary",
+          points: [[this.prior, after]],
+          label: bounded("at most", limit(after, "up")),
+        },
       ],
     });
   }
@@ -186,7 +196,7 @@ export class Posterior extends Story {
             .sort((a, b) => a - b)
             .map((alarm) => [alarm, power(this.epsilon, 0, alarm)]),
         },
-        { kind: "dots", ink: "adversary", points: [[this.alarm, most]], label: share(most) },
+        { kind: "dots", ink: "adversary", points: [[this.alarm, most]], label: bounded("at most", limit(most, "up")) },
       ],
     })}
     <p class="legend"><span class="adversary">━ no test can do better</span> <span class="private">╍ a count with Laplace noise</span> <span class="quiet">╍ guessing</span></p>`;
@@ -196,10 +206,10 @@ export class Posterior extends Story {
     if (this.view === "belief") {
       const before = Math.round(1000 * this.prior);
       const after = Math.ceil(1000 * posterior(this.epsilon, this.prior) - 1e-9);
-      return `If somebody suspects 1,000 people this much, they expect ${before.toLocaleString("en")} of them to be in the data. After the worst possible answer, they may expect ${after < 1000 ? `at most ${after}` : "almost all"}. The odds grow by a factor of at most ${short(Math.exp(this.epsilon))}.`;
+      return `If somebody suspects 1,000 people this much, they expect ${before.toLocaleString("en")} of them to be in the data. After the worst possible answer, they may expect ${after < 1000 ? `at most ${after}` : "almost all"}. The odds grow by a factor of at most ${short(up(Math.exp(this.epsilon), 3))}.`;
     }
     if (this.view === "premium")
-      return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume at most ${short(100 * together(this.epsilon, this.prior))}\u00a0% with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0=\u00a0${short(Math.exp(2 * this.epsilon))}.`;
+      return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume ${bounded("at most", limit(together(this.epsilon, this.prior), "up"))} with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0≤\u00a0${short(up(Math.exp(2 * this.epsilon), 3))}.`;
     return `A test that may wrongly accuse ${short(100 * this.alarm)}\u00a0% of the people outside the data finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)}\u00a0% of the people in the data. The best test on a count with Laplace noise finds ${share(found(this.epsilon, this.alarm))}, and guessing finds ${share(this.alarm)}.`;
   }
 
@@ -209,8 +219,8 @@ export class Posterior extends Story {
         head: ["belief before", "after, at least", "after, at most"],
         rows: PRIORS.map((prior) => [
           share(prior),
-          share(least(this.epsilon, prior)),
-          share(posterior(this.epsilon, prior)),
+          limit(least(this.epsilon, prior), "down"),
+          limit(posterior(this.epsilon, prior), "up"),
         ]),
       };
     if (this.view === "premium")
@@ -223,10 +233,10 @@ export class Posterior extends Story {
         ]),
       };
     return {
-      head: ["wrongly accused", "found, any mechanism", "found, Laplace count"],
+      head: ["wrongly accused", "found at most, any mechanism", "found, Laplace count"],
       rows: ALARMS.map((alarm) => [
         share(alarm),
-        share(power(this.epsilon, 0, alarm)),
+        limit(power(this.epsilon, 0, alarm), "up"),
         share(found(this.epsilon, alarm)),
       ]),
     };
