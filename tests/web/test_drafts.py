@@ -36,7 +36,7 @@ def app(tmp_path: Path) -> FastAPI:
         ("## A first screen", "```widget unicorn\n```\n\n## A first screen", "no widget"),
         ("## A first screen", "```quiz\n- ask: x\n```\n\n## A first screen", "ask and options"),
         ("## A first screen", "```graph\nformula: 2x\n```\n\n## A first screen", "Write * to multiply"),
-        ("needs: []", "needs: [nothing]", "no other nugget"),
+        ("needs: []", "needs: [nothing]", "not another nugget"),
         (f"slug: {SLUG}", "slug: something-else", "rename the draft"),
         ("---\nslug", "slug", "Begin with ---"),
         ("title: A new nugget", "title: [", "not YAML"),
