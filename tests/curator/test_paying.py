@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lapwing as lw
@@ -250,3 +251,10 @@ def test_killed_around_the_record_nothing_was_shown_and_the_key_finds_what_was_k
     first, second = ask("none"), ask("none")
     assert first.stdout == second.stdout != b"", first.stderr
     assert lw.Ledger(folder / "ledger.db").spent("visits") == lw.PureDP(0.5, unit="who")
+
+
+def test_the_note_of_an_answer_without_a_ledger_names_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = lw.open({"x": np.array([1, 2])}, unit=lw.EACH_ROW, ledger=lw.NO_LEDGER)
+    assert lw.NO_LEDGER in table.agg(lw.count()).release(epsilon=1).notes
+    assert not list(tmp_path.iterdir())

@@ -13,6 +13,7 @@ from lapwing.curator.ask.breaker import Fuse
 from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, PublicTable
 from lapwing.curator.ask.question import bounding_of
+from lapwing.curator.ask.quote import NO_LEDGER
 from lapwing.curator.plan.declarations import EachRow, completed, declared_fields
 from lapwing.curator.plan.expressions import Kind
 from lapwing.curator.plan.nodes import Public, Scan
@@ -127,6 +128,8 @@ def open(
     called = name or origin.name
     fields = completed(declared_fields(origin.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
+    if ledger == NO_LEDGER:  # the note of an answer; as a file, it would have that name
+        ledger = None
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     about = dataset or called
     word = promised(book, about, unit, allowance, rules)
