@@ -268,7 +268,9 @@ def test_bins_say_where_their_edges_belong() -> None:
     for notes in (question.quote(epsilon=1).notes, question.release(epsilon=1).notes):
         assert notes.count(told) == 1
         assert any(
-            note.startswith("an interval is for the exact number. The number beside it was then rounded")
+            note.startswith(
+                "an interval is for the exact number. It was computed before the number beside it was rounded"
+            )
             for note in notes
         )
     assert table.agg(lw.cdf("age", edges=[0, 50, 100])).quote(epsilon=1).notes.count(told) == 1

@@ -87,11 +87,11 @@ def test_bands_are_quoted_for_first_middle_last_and_worst_steps() -> None:
     quote = daily(table()).quote(rho=0.5)
     errors = {entry.output: entry.error for entry in quote.expected}
     assert list(errors) == [
-        "count after 1 day", "count after 15 days", "count after 30 days", "count, whenever its error is largest",
-        "count over the last 7 of 30 days",
+        "count after 1 day", "count after 15 days", "count after 30 days",
+        "count after the day with the widest error bound", "count over the last 7 of 30 days",
     ]  # fmt: skip
     assert all(error is not None and error > 0 for error in errors.values())
-    assert errors["count, whenever its error is largest"] == max(errors.values())  # type: ignore[type-var]
+    assert errors["count after the day with the widest error bound"] == max(errors.values())  # type: ignore[type-var]
     unknown = daily(table(), lw.mean("cost")).quote(rho=0.5)
     assert all(entry.error is None for entry in unknown.expected)  # a mean depends on how many rows there are
 

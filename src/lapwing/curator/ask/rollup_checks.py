@@ -86,8 +86,8 @@ def rollup_notes(question: Question, loss: Loss) -> tuple[str, ...]:
         )
     if shown and rollup.integers:
         remarks.append(
-            "an interval is for the exact number. The number beside it was then rounded and adjusted, so that all "
-            "levels add up and none is negative; it need not be in the middle"
+            "an interval is for the exact number. It was computed before the number beside it was rounded and adjusted "
+            "so that all levels add up and none is negative. So this number need not be in the middle"
         )
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")

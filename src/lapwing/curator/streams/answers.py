@@ -153,7 +153,9 @@ class Teller:
         rows = query.effective.counted(unit, grouped=bool(query.grouping.keys))
         if not isinstance(protection, ActiveSteps):
             return f"{rows} in each {every}"
-        return f"{rows} in each {every}, for at most the first {protection.steps:,} active {every}s"
+        if protection.steps == 1:
+            return f"{rows}, on the first {every} with rows of this {word}"
+        return f"{rows}, each {every}, on the first {protection.steps:,} {every}s with rows of this {word}"
 
     def stacked(self, parts: Sequence[tuple[int, tuple[Column, ...]]]) -> tuple[Column, ...]:
         """The columns of several steps below one another, with the step before them."""

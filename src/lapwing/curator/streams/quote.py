@@ -237,7 +237,7 @@ def _expected(definition: Definition, items: Sequence[StreamItem], confidence: f
             continue
         for step in dict.fromkeys((1, (steps + 1) // 2, steps)):
             yield _error(bound, used, f"{bound.output} after {words(step)}", confidence, _reach(0, step))
-        label = f"{bound.output}, whenever its error is largest"
+        label = f"{bound.output} after the {definition.schedule.every} with the widest error bound"
         yield _error(bound, used, label, confidence, _worst)
         if steps > WEEK:
             label = f"{bound.output} over the last {WEEK} of {words(steps)}"

@@ -5,8 +5,10 @@ Privacy: both are public. A forecast follows from what was stated; an interval i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from lapwing.privacy.notation import written_up
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis
@@ -64,7 +66,7 @@ def _says_nothing(analysis: Analysis, series: Series, statement: Statement) -> b
 
 
 def _said(error: float) -> str:
-    return f"{error:,.0f}" if error >= 1000 else f"{error:.3g}"
+    return f"{math.ceil(error):,}" if error >= 1000 else written_up(error, 3)
 
 
 def _errors(series: Series) -> list[float]:

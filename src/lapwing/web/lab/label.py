@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from lapwing.privacy import Ledger, Loss, explain
+from lapwing.privacy.notation import written_up
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
@@ -126,4 +128,4 @@ def _errors(shown: Preview) -> list[Line]:
 
 
 def _plain(error: float) -> str:
-    return f"{error:,.0f}" if abs(error) >= 1000 else f"{error:.3g}"
+    return f"{math.ceil(error):,}" if error >= 1000 else written_up(error, 3)

@@ -4,6 +4,7 @@ import { chart, narrow, type Mark, type Point } from "./lib/chart.js";
 import type { Result, Series, Value } from "./lab/kinds.js";
 import { calm, errorOf, said } from "./lab/look.js";
 import { told } from "./lab/told.js";
+import { offBy } from "./math/lab.js";
 
 interface Streamed {
   every: string;
@@ -150,7 +151,7 @@ function sentence(now: Streamed): string {
   const off =
     error === null
       ? ""
-      : `, off by at most ${said(error)} with ${Math.round(100 * now.result.confidence)} % confidence`;
+      : `, off by at most ${offBy(error)} with ${Math.round(100 * now.result.confidence)} % confidence`;
   return `After ${now.latest[0]?.[0] ?? last.label}: ${series.name} ${said(last.value, 6)}${off}. ${rest(now)}`;
 }
 

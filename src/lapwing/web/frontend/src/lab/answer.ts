@@ -6,6 +6,7 @@ import { told } from "./told.js";
 import { asPrecise, errorOf, said } from "./look.js";
 import { legend, picture } from "./picture.js";
 import { benchOf, underWay } from "./waiting.js";
+import { offBy } from "../math/lab.js";
 
 const AFTER = " after bounds";
 const MOST_ROWS = 200;
@@ -86,7 +87,7 @@ class Answer extends Asked<{ result: Result }> {
     const error = errorOf(value);
     const truth = other(exact, series, value)?.value;
     const about = (shown: number | null): string =>
-      `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ± ${said(error, 2)}`}.`;
+      `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ± ${offBy(error, 2, value.value as number)}`}.`;
     if (typeof truth !== "number") return about(error);
     const cut = after(exact, series, value);
     const clip =
@@ -127,7 +128,7 @@ class Answer extends Asked<{ result: Result }> {
         const truth = other(exact, series, value)?.value;
         const bounded = after(exact, series, value);
         return html`<tr>${several || !labelled ? html`<td>${series.name}</td>` : nothing}${labelled ? html`<td>${value.label}</td>` : nothing}
-          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, error)}</td>${ranged ? html`<td class="right noise">${error === null ? "–" : `± ${said(error, 2)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
+          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, error)}</td>${ranged ? html`<td class="right noise">${error === null ? "–" : `± ${offBy(error, 2, value.value as number)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
           ${exact ? html`<td class="right exact">${typeof truth === "number" ? said(truth, 7) : "–"}</td>${cut ? html`<td class="right exact">${typeof bounded === "number" ? said(bounded, 7) : "–"}</td>` : nothing}` : nothing}</tr>`;
       })}</tbody></table>${mine.series.filter(({ note }) => note).map(({ note, name }) => html`<p class="quiet">${several ? `${name}: ${note}` : `${note[0]?.toUpperCase()}${note.slice(1)}`}.</p>`)}`;
   }

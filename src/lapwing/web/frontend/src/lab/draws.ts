@@ -1,7 +1,7 @@
 // What if we ran it 100 times? Draws around the exact value, or, paid for, without it.
 import { css, html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
 import { narrow, place, ticks, wide } from "../lib/chart.js";
-import { bins, stacks, within, type Bin } from "../math/lab.js";
+import { bins, offBy, stacks, type Bin, within } from "../math/lab.js";
 import { Asked } from "./asked.js";
 import type { Result } from "./kinds.js";
 import { told } from "./told.js";
@@ -100,7 +100,7 @@ class Draws extends Asked<Found> {
     const near =
       error === null
         ? ""
-        : ` ${within(one.draws, one.exact, error)} of ${count} are off by at most ${said(error, 2)}, the error of your answer.`;
+        : ` ${within(one.draws, one.exact, error)} of ${count} are off by at most ${offBy(error, 2)}, the error of your answer.`;
     return `The exact answer is ${said(one.exact, 6)}, and the average of ${count} draws is ${said(middle, 5)}.${near}`;
   }
 

@@ -2,7 +2,7 @@
 import { LitElement, css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import "../lib/epsilon.js";
 import { chart, type Mark, type Point } from "../lib/chart.js";
-import { accuracyAt, accuracyPlace, down, epsilonFor, errorAt, range, up } from "../math/lab.js";
+import { accuracyAt, accuracyPlace, down, epsilonFor, errorAt, offBy, range, up } from "../math/lab.js";
 import type { QuestionHandles, Band } from "./kinds.js";
 import { calm, sure, said } from "./look.js";
 import "./meter.js";
@@ -137,7 +137,7 @@ export class Handles extends LitElement {
     if (!band || error === null)
       return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
-    return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${said(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
+    return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${offBy(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
   }
 
   private picture(asking: QuestionHandles, band: Band): TemplateResult {
@@ -203,7 +203,7 @@ export class Handles extends LitElement {
       .filter(({ place }) => place % 20 === 0 || place % 20 === 6 || place % 20 === 14);
     return html`<div class="scroll" tabindex="0" role="group" aria-label="How far off at each epsilon"><table>
       <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${said(people)} ${crowdOf(asking)}</th>`)}</tr></thead>
-      <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `± ${said(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;
+      <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `± ${offBy(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;
   }
 
   static override styles = [

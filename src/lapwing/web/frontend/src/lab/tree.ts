@@ -4,6 +4,7 @@ import { narrow, wide } from "../lib/chart.js";
 import { squarified, type Box } from "../lib/treemap.js";
 import type { Series, Value } from "./kinds.js";
 import { errorOf, said } from "./look.js";
+import { offBy } from "../math/lab.js";
 
 interface Node {
   value: Value;
@@ -93,7 +94,7 @@ function frame(node: Node, box: Box, leaf: boolean, depth: number): SVGTemplateR
 /** How far off a number may be, and the exact one where somebody may see it. */
 function beside({ value, exact }: Node): { text: string; ink: string }[] {
   const error = errorOf(value);
-  const off = error === null ? [] : [{ text: `± ${said(error)}`, ink: "noise" }];
+  const off = error === null ? [] : [{ text: `± ${offBy(error)}`, ink: "noise" }];
   return exact === null ? off : [...off, { text: `◆ ${said(exact, 9)}`, ink: "exact" }];
 }
 

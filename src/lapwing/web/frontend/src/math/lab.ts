@@ -138,3 +138,12 @@ export function stacks(draws: readonly number[]): Bin[] {
 export function within(draws: readonly number[], value: number, distance: number): number {
   return draws.filter((draw) => Math.abs(draw - value) <= distance).length;
 }
+
+/** An error for people: no less than it is, also around the value as `asPrecise` writes it. */
+export function offBy(error: number, digits = 3, value = 0): string {
+  if (!(error > 0)) return "0";
+  const fine = error >= 10 ** (digits - 1) ? 0 : Math.min(12, digits - 1 - Math.floor(Math.log10(error)));
+  const unit = 10 ** fine;
+  const moved = Number.isInteger(value) ? 0 : Math.abs(Math.round(value * unit) / unit - value);
+  return (Math.ceil((error + moved) * unit - 1e-9) / unit).toLocaleString("en", { maximumFractionDigits: fine });
+}
