@@ -20,6 +20,7 @@ from questions import literal
 from sweeps import few
 
 import lapwing as lw
+from lapwing.curator.aggregates.sums import TOO_FEW
 from lapwing.curator.ask.query import Query
 from lapwing.curator.engines.dialects import Dialect
 from lapwing.curator.tables.table import PrivateTable
@@ -146,8 +147,11 @@ def spelled_out(text: str) -> str:
 
 
 def shape(answer: lw.Answer) -> Any:
-    """An answer without its values; the notes and everything else included."""
-    columns = [(c.name, c.kind, c.type, c.note, c.clipped, len(c.values), c.noise is None) for c in answer.columns]
+    """An answer without its values and what is noted of them; the other notes and everything else included."""
+    columns = [
+        (c.name, c.kind, c.type, c.note.partition(TOO_FEW.format(""))[0], c.clipped, len(c.values), c.noise is None)
+        for c in answer.columns
+    ]
     provenance = {name: value for name, value in answer.provenance.items() if name != "released_at"}
     return columns, str(answer.loss), str(answer.remaining), answer.confidence, answer.notes, provenance
 

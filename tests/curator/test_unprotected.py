@@ -13,6 +13,7 @@ from cases import together
 
 import lapwing as lw
 from lapwing.curator import Answer, Unprotected
+from lapwing.curator.aggregates.sums import TOO_FEW
 from lapwing.curator.ask.unprotected import _Rank
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
@@ -55,7 +56,7 @@ def test_it_is_what_a_release_is_without_its_noise(text: str) -> None:
     assert [column.name for column in plain.columns] == [column.name for column in noisy.columns]
     for exact, other in zip(plain.columns, noisy.columns, strict=True):
         assert exact.noise is exact.interval is None
-        assert exact.note == other.note
+        assert exact.note == other.note.partition(TOO_FEW.format(""))[0]
         if exact.is_key:
             assert exact.values == other.values
         else:

@@ -150,10 +150,10 @@ def test_an_old_copy_of_a_folder_uses_no_product_and_no_key_again(tmp_path: Path
     folder = made(tmp_path / "p")
     with two_servers(folder) as servers:
         empty = tmp_path / "empty"
-        shutil.copytree(folder / old, empty)
+        _copied(folder / old, empty)
         servers.first.take_in()
         taken = tmp_path / "taken"
-        shutil.copytree(folder / old, taken)
+        _copied(folder / old, taken)
         told = servers.client.ask(PRODUCT, "k")
     _restore(taken, folder / old)
     with two_servers(folder, rows=()) as servers:
@@ -166,6 +166,18 @@ def test_an_old_copy_of_a_folder_uses_no_product_and_no_key_again(tmp_path: Path
         with pytest.raises(ServerRefused, match="do not have the same rows"):
             servers.client.ask(PRODUCT, "third")
         assert not any(servers.store(name).has_begun("third") for name in NAMES)
+
+
+def _copied(folder: Path, copy: Path) -> None:
+    """A copy of a folder in use, as a backup makes it: SQLite removes files beside a database when it is closed."""
+    for _ in range(20):
+        try:
+            shutil.copytree(folder, copy)
+        except shutil.Error:
+            shutil.rmtree(copy)
+        else:
+            return
+    raise AssertionError(f"{folder.name} never stays as it is")
 
 
 def _restore(copy: Path, folder: Path) -> None:

@@ -94,8 +94,8 @@ class Distribution(Answer):
             q: The share, above 0 and below 1.
 
         Returns:
-            The value, found as if values between two edges were spread evenly. The ends of its interval are edges. It
-            covers the smallest value that at least the share `q` of the values does not exceed.
+            The value, found as if values between two edges were spread evenly. Its interval covers the smallest value
+                that at least the share `q` of the values does not exceed; its ends are edges.
 
         Raises:
             InvalidParameter: If `q` is 0 or 1: the least and the greatest value belong to one unit.

@@ -17,7 +17,7 @@ from lapwing.curator.plan.nodes import Scan
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.curator.streams.objects import column_of
 from lapwing.curator.streams.reading import Cells
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidCall, InvalidParameter
 
 if TYPE_CHECKING:
     from lapwing.curator.engines.engine import Source
@@ -47,6 +47,19 @@ def source_of(
     table = scan.table if _is_frame(rows) else None
     origin = find(_typed(rows, scan.fields, notation), **{"table": table, "notation": notation} | options)
     return _declared(origin, scan)
+
+
+def check_options(call: str, options: Mapping[str, Any]) -> None:
+    """Refuse a keyword that says nothing about how rows are read."""
+    for name in options:
+        if name not in _OPTIONS:
+            meant = closest(name, _OPTIONS)
+            instead = f"Did you mean {meant}=?" if meant else f"There are: {', '.join(_OPTIONS)}."
+            raise InvalidCall(call, f"it has no keyword {name}", instead)
+
+
+_OPTIONS = ("table", "delimiter", "encoding", "names", "memory", "threads", "connection")
+"""How rows are read, of `lw.open`."""
 
 
 def _is_frame(rows: Any) -> bool:

@@ -7,14 +7,13 @@ answer, whatever rows it brings. Steps end by the clock, never by how many rows 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from lapwing import checks
-from lapwing.calls import closest
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.curator.show.statement import Statement, statement_of
@@ -28,7 +27,7 @@ from lapwing.curator.streams.protection import ConsecutiveSteps
 from lapwing.curator.streams.quote import notes_of
 from lapwing.curator.streams.ranks import chosen_by, largest, name_of_rank, sorted_by
 from lapwing.curator.streams.reading import Reader, StepRows
-from lapwing.curator.streams.rows import Find, source_of
+from lapwing.curator.streams.rows import Find, check_options, source_of
 from lapwing.curator.streams.schedule import moment_of, now
 from lapwing.curator.streams.sorting import Brought, Sorter, Waiting, use_up, waiting_rows
 from lapwing.curator.streams.state import Estimates, StateFile
@@ -158,7 +157,7 @@ class Stream:
             InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
             InvalidCall: If all steps are closed, or the stream was ended.
         """
-        _check_options("observe", options)
+        check_options("observe", options)
         moment = moment_of("clock", self.clock())
         with self.file.transaction(write=False) as database:
             closed, target = self._target(database, step)
@@ -209,7 +208,7 @@ class Stream:
         Returns:
             Whether the rows were taken: False if the batch was taken before.
         """
-        _check_options("add", options)
+        check_options("add", options)
         _check_batch(batch)
         with self.file.transaction(write=False) as database:
             self._must_go_on(database)
@@ -547,18 +546,6 @@ class Stream:
 
 def _values(values: list[int]) -> Any:
     return values[0] if len(values) == 1 else values
-
-
-def _check_options(call: str, options: Mapping[str, Any]) -> None:
-    for name in options:
-        if name not in _OPTIONS:
-            meant = closest(name, _OPTIONS)
-            instead = f"Did you mean {meant}=?" if meant else f"There are: {', '.join(_OPTIONS)}."
-            raise InvalidCall(call, f"it has no keyword {name}", instead)
-
-
-_OPTIONS = ("table", "delimiter", "encoding", "names", "memory", "threads", "connection")
-"""How rows are read, of `lw.open`."""
 
 
 def _check_batch(batch: Any) -> None:

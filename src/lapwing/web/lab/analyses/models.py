@@ -123,8 +123,8 @@ class Model(Analysis):
         bands = []
         for how, share in filled.items():
             errors = _simulated(self, people, share)
-            found = tuple(error_at(errors, epsilon) for epsilon in epsilons)
-            bands.append(Band(f"{self.output}, {how}", found, why=WHY))
+            at_each = tuple(error_at(errors, epsilon) for epsilon in epsilons)
+            bands.append(Band(f"{self.output}, {how}", at_each, why=WHY))
         return Preview(tuple(bands), CONFIDENCE, 0.0, (WHY, *notes), self.mechanism)
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
