@@ -796,4 +796,4 @@ def test_the_advice_names_loss_unit_and_relation_and_links_what_it_goes_by(clien
     assert ">rule: start at one</a>" in page
     assert 'href="/learn/' in page
     local = client.get(f"/guide/advice?{answered(trust='nobody', about='sensitive').address}").text
-    assert "ε = 1.0986 (replace, per person)" in local
+    assert "ε = 1.0986 for each person" in local
