@@ -475,6 +475,9 @@ class Ledger:
         Returns:
             The rest of the allowance.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set, the unit or the analyst.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -517,6 +520,9 @@ class Ledger:
 
     def datasets(self) -> list[str]:
         """The data sets that have an allowance.
+
+        Returns:
+            Their names, in alphabetical order.
 
         >>> import tempfile
         >>> Ledger(tempfile.mkdtemp() + "/ledger.db").datasets()
@@ -570,6 +576,9 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """The whole journal, oldest first.
+
+        Returns:
+            An entry for each act that was recorded, such as an allowance, a charge or a failure.
 
         >>> import tempfile
         >>> Ledger(tempfile.mkdtemp() + "/ledger.db").entries()

@@ -111,6 +111,9 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The epsilon, rounded up; infinite if there is none.
+
+        Raises:
+            InvalidParameter: If `delta` is negative, or 1 or more.
         """
         epsilon = self._epsilon_at(below_one(delta=delta))
         return float("inf") if epsilon is None else float_up(epsilon)
@@ -123,6 +126,9 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The delta, rounded up; 1.0 means that nothing is promised.
+
+        Raises:
+            InvalidParameter: If `epsilon` is negative.
         """
         return float_up(min(self._delta_at(checks.not_negative(epsilon=epsilon)), bounds.ONE))
 
@@ -137,6 +143,7 @@ class Loss(metaclass=Helpful):
 
         Raises:
             UnsupportedConversion: If there is no finite epsilon at this delta.
+            InvalidParameter: If `delta` is negative, or 1 or more.
         """
         target = below_one(delta=delta)
         epsilon = self._epsilon_at(target)
@@ -147,6 +154,9 @@ class Loss(metaclass=Helpful):
 
     def to_zcdp(self) -> ZCDP:
         """The zero-concentrated guarantee this implies.
+
+        Returns:
+            A concentrated loss that this loss implies.
 
         Raises:
             UnsupportedConversion: If there is none, as for a Rényi curve.
@@ -173,11 +183,17 @@ class Loss(metaclass=Helpful):
         """The same protection when one unit is replaced: a removal and an addition, so a group of two.
 
         Proof: a table and the one with a unit replaced are both neighbours of the table without that unit.
+
+        Returns:
+            A loss of the same kind, under replace.
         """
         return self if self.relation == "replace" else self.for_group(2)._under("replace")
 
     def to_add_remove(self) -> Self:
         """The same loss under add_remove. Refused under replace, which does not hide how many units there are.
+
+        Returns:
+            A loss of the same kind, under add_remove.
 
         Raises:
             UnsupportedConversion: If the relation is replace.
@@ -267,6 +283,9 @@ class PureDP(Loss):
     Args:
         epsilon: ε, 0 or more.
 
+    Raises:
+        InvalidParameter: If `epsilon` is negative or not a number, or the relation or unit is unknown.
+
     >>> PureDP(1) + 2 * PureDP(0.5)
     PureDP(epsilon=2, relation='add_remove', unit='person')
     """
@@ -289,7 +308,11 @@ class PureDP(Loss):
         return Loss.to_approx(self, delta)
 
     def to_zcdp(self) -> ZCDP:
-        """ρ = ε²/2 (Bun and Steinke 2016, Proposition 1.4)."""
+        """ρ = ε²/2 (Bun and Steinke 2016, Proposition 1.4).
+
+        Returns:
+            A concentrated loss with a delta of 0.
+        """
         return ZCDP(self.epsilon**2 / 2, **self.frame)
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
@@ -299,7 +322,11 @@ class PureDP(Loss):
         return curve(lambda order: bounds.pure_renyi(self.epsilon, order), orders, like=self)
 
     def for_group(self, size: int) -> PureDP:
-        """kε: each of the k steps from one table to the other costs ε."""
+        """kε: each of the k steps from one table to the other costs ε.
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1.
+        """
         return self._repeated(checks.whole(size=size))
 
     def _repeated(self, count: int) -> PureDP:
@@ -335,6 +362,10 @@ class ApproxDP(Loss):
         population: A public number of units N. A delta of 1/N or more is then refused: it permits a mechanism that
             publishes somebody's record outright.
 
+    Raises:
+        InvalidParameter: If `epsilon` or `delta` is negative, `delta` is 1 or more or too large for `population`, or
+            the relation or unit is unknown.
+
     >>> print(ApproxDP(1, 1e-6) + ApproxDP(0.5, 1e-6))
     ε = 1.5, δ = 2e-06 (add_remove, per person)
     """
@@ -363,6 +394,9 @@ class ApproxDP(Loss):
 
         Proof: by KOV the mechanism post-processes randomized response at ε outside an event of probability δ; there
         Proposition 1.4 of Bun and Steinke applies, and that is the definition of approximate zCDP (their section 8).
+
+        Returns:
+            A concentrated loss with the same delta.
         """
         return ZCDP(self.epsilon**2 / 2, self.delta, **self.frame)
 
@@ -373,7 +407,11 @@ class ApproxDP(Loss):
         return PureDP(self.epsilon, **self.frame).to_renyi(orders)
 
     def for_group(self, size: int) -> ApproxDP:
-        """(kε, δ·Σ e^(iε)), i < k, which is at most the textbook k·e^((k−1)ε)·δ (see `bounds.group_delta`)."""
+        """(kε, δ·Σ e^(iε)), i < k, which is at most the textbook k·e^((k−1)ε)·δ (see `bounds.group_delta`).
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1, or the delta of the group reaches 1.
+        """
         k = checks.whole(size=size)
         delta = bounds.group_delta(self.epsilon, self.delta, k)
         return self._like(k * self.epsilon, bounds.ONE if delta is None else delta)
@@ -412,6 +450,9 @@ class ZCDP(Loss):
         rho: ρ, 0 or more.
         delta: The probability of an event outside of which this holds (approximate zCDP). 0 means that it always holds.
 
+    Raises:
+        InvalidParameter: If `rho` or `delta` is negative, `delta` is 1 or more, or the relation or unit is unknown.
+
     >>> 4 * ZCDP(0.5)
     ZCDP(rho=2, delta=0, relation='add_remove', unit='person')
     """
@@ -433,7 +474,11 @@ class ZCDP(Loss):
         assign(self, rho=bounds.tidy(checks.not_negative(rho=rho)), delta=bounds.tidy(below_one(delta=delta)))
 
     def to_zcdp(self) -> ZCDP:
-        """Itself."""
+        """Itself.
+
+        Returns:
+            The same loss, unchanged.
+        """
         return self
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
@@ -449,6 +494,7 @@ class ZCDP(Loss):
 
         Raises:
             UnsupportedConversion: If the loss has a delta, and the group has more than one unit.
+            InvalidParameter: If `size` is not a whole number of at least 1.
         """
         k = checks.whole(size=size)
         if self.delta and k > 1:

@@ -95,7 +95,7 @@ class Distribution(Answer):
 
         Returns:
             The value, found as if values between two edges were spread evenly. The ends of its interval are edges. It
-            covers the smallest value that at least the share `q` of the values does not exceed.
+                covers the smallest value that at least the share `q` of the values does not exceed.
 
         Raises:
             InvalidParameter: If `q` is 0 or 1: the least and the greatest value belong to one unit.
@@ -144,6 +144,9 @@ class Distribution(Answer):
 
         Returns:
             The share, from 0 to 1, with its interval.
+
+        Raises:
+            InvalidParameter: If it is not an edge.
         """
         place = self._place("edge", edge)
         if place == 0:

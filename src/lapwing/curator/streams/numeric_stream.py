@@ -121,6 +121,7 @@ class NumericStream:
         Raises:
             InvalidParameter: If `step` is later than the next one.
             InvalidCall: If the stream has ended.
+            StreamDamaged: If the file of the stream holds counters of another step.
         """
         wanted = None if step is None else checks.whole(step=step)
         with self.file.transaction() as database:
@@ -140,12 +141,23 @@ class NumericStream:
 
         Returns:
             The stored total.
+
+        Raises:
+            InvalidParameter: If the step is not closed yet.
+            InvalidCall: If no step is closed yet.
         """
         with self.file.transaction(write=False) as database:
             return self._shown(database, step)
 
     def estimate(self) -> NumericTotal:
-        """The total so far."""
+        """The total so far.
+
+        Returns:
+            The total after the last closed step.
+
+        Raises:
+            InvalidCall: If no step is closed yet.
+        """
         with self.file.transaction(write=False) as database:
             return self._shown(database, states.closed_steps(database))
 
@@ -158,6 +170,11 @@ class NumericStream:
 
         Returns:
             The sum. It has an interval if it begins and ends with a block.
+
+        Raises:
+            InvalidParameter: If `first` is one of the first steps, `last` is before `first`, or `last` is not closed
+                yet.
+            InvalidCall: If no step is closed yet.
         """
         start = checks.whole(minimum=self.mechanism.first + 1, first=first) - 1
         stop = checks.whole(minimum=start + 1, last=last)

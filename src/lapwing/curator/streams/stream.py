@@ -157,6 +157,7 @@ class Stream:
         Raises:
             InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
             InvalidCall: If all steps are closed, or the stream was ended.
+            StreamDamaged: If the file of the stream holds counters of another step.
         """
         _check_options("observe", options)
         moment = moment_of("clock", self.clock())
@@ -208,6 +209,11 @@ class Stream:
 
         Returns:
             Whether the rows were taken: False if the batch was taken before.
+
+        Raises:
+            InvalidParameter: If `batch` is not a name and a number below 2^63, or the rows lack a column that the
+                stream reads.
+            InvalidCall: If all steps are closed, or the stream was ended.
         """
         _check_options("add", options)
         _check_batch(batch)
@@ -358,6 +364,9 @@ class Stream:
 
         Returns:
             The stored answer. With `consecutive_steps=` it is about that step alone.
+
+        Raises:
+            InvalidParameter: If the step is not closed yet.
         """
         with self.file.transaction(write=False) as database:
             place = self._closed(database, step)
@@ -371,7 +380,14 @@ class Stream:
         return self._teller.answer(columns, place, says=says)
 
     def estimate(self) -> Answer:
-        """The totals so far, each with its interval."""
+        """The totals so far, each with its interval.
+
+        Returns:
+            The totals after the last closed step.
+
+        Raises:
+            InvalidCall: If no step is closed yet.
+        """
         return self.at(self._last())
 
     def window(self, steps: int, *, until: Any = None) -> Answer:
@@ -383,6 +399,11 @@ class Stream:
 
         Returns:
             The sums, each with its interval.
+
+        Raises:
+            InvalidParameter: If `steps` is less than 1, or `until` is not closed yet.
+            InvalidCall: If no step is closed yet, or the stream protects consecutive steps, so that its answers do not
+                add up.
         """
         last = self._last() if until is None else self.definition.schedule.step_of(until)
         return self._over(max(0, last - checks.whole(steps=steps)), last)
@@ -399,6 +420,7 @@ class Stream:
 
         Raises:
             InvalidParameter: If `first` is after `last`, or `last` is not closed yet.
+            InvalidCall: If the stream protects consecutive steps, so that its answers do not add up.
         """
         schedule = self.definition.schedule
         start, stop = schedule.step_of(first), schedule.step_of(last)
@@ -414,6 +436,11 @@ class Stream:
 
         Returns:
             The answers, with the step in the first column.
+
+        Raises:
+            InvalidParameter: If `window` is less than 1.
+            InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps, so
+                that its answers do not add up.
         """
         parts, says = self._each(window)
         return self._told_each(parts, says)
@@ -429,6 +456,11 @@ class Stream:
 
         Returns:
             The largest groups, in falling order of their noisy values.
+
+        Raises:
+            InvalidParameter: If `most` or `window` is less than 1, `output` is no column of values, or `until` is not
+                closed yet.
+            InvalidCall: If no step is closed yet.
         """
         last = self._last() if until is None else until
         answer = self.at(last) if window is None else self.window(window, until=last)
@@ -445,6 +477,10 @@ class Stream:
 
         Returns:
             The largest groups of each step, with the step and the rank in the first columns.
+
+        Raises:
+            InvalidParameter: If `most` or `window` is less than 1, or `output` is no column of values.
+            InvalidCall: If no step is closed yet.
         """
         count = checks.whole(most=most)
         parts, says = self._each(window)
@@ -486,7 +522,11 @@ class Stream:
         return replace(answer, notes=(*answer.notes, *notes))
 
     def explain(self) -> Explanation:
-        """The guarantee, and what is shown, in words."""
+        """The guarantee, and what is shown, in words.
+
+        Returns:
+            The explanation of the last answer. Before the first step, that of the loss alone.
+        """
         return self.estimate().explain() if self.closed else self.loss.explain()
 
     def statement(self, ledger: Ledger | None = None, *, owner: str = "the owner of the data") -> Statement:

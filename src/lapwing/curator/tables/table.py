@@ -431,6 +431,10 @@ class PrivateTable(OpenedTable):
         Returns:
             The question, to be quoted and released.
 
+        Raises:
+            UnsupportedQuery: If the SELECT cannot be read, or asks what cannot be answered privately.
+            InvalidCall: If an option does not exist.
+
         >>> print(patients.query("SELECT AVG(age) FROM patients").quote(epsilon=1, count=3000).loss)
         ε = 1 (add_remove, per patient)
         """
@@ -469,6 +473,7 @@ class PrivateTable(OpenedTable):
             UnsupportedQuery: If the SELECT cannot be read, or asks what cannot be answered privately.
             InvalidParameter: If the price is not a number above 0.
             BudgetExceeded: If the ledger has less left than it costs.
+            InvalidCall: If an option does not exist.
 
         >>> 2900 < patients.sql("SELECT COUNT(*) AS n FROM patients", epsilon=1)["n"][0] < 3100
         True
@@ -551,6 +556,10 @@ class PrivateTable(OpenedTable):
 
     def remaining(self) -> Loss | None:
         """What may still be spent.
+
+        Returns:
+            The rest of the allowance. If the analyst has an allowance of their own, what both cover. None without a
+                ledger.
 
         >>> print(patients.remaining())  # no ledger counts
         None
