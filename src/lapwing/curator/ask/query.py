@@ -44,9 +44,8 @@ class Query(Question):
     Privacy: what the releaser of its tables states; of tables of `lw.open`, add_remove of one unit. Proof: curator.md
 
     Raises:
-        UnsupportedQuery: If there is no aggregate, two columns of the answer have the same name, or the aggregates
-            cannot be asked together.
-        InvalidParameter: If a column does not exist.
+        UnsupportedQuery: If there is no aggregate, a column does not exist or has the wrong type, two columns of the
+            answer have the same name, or the aggregates cannot be asked together.
         MissingBounds: If a column that is summed or averaged has no bounds.
 
     >>> question = patients.group_by("region").agg(lw.count(), lw.mean("age"))

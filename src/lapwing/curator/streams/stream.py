@@ -460,7 +460,7 @@ class Stream:
         Raises:
             InvalidParameter: If `most` or `window` is less than 1, `output` is no column of values, or `until` is not
                 closed yet.
-            InvalidCall: If no step is closed yet.
+            InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
         """
         last = self._last() if until is None else until
         answer = self.at(last) if window is None else self.window(window, until=last)
@@ -480,7 +480,7 @@ class Stream:
 
         Raises:
             InvalidParameter: If `most` or `window` is less than 1, or `output` is no column of values.
-            InvalidCall: If no step is closed yet.
+            InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
         """
         count = checks.whole(most=most)
         parts, says = self._each(window)
