@@ -25,7 +25,7 @@ from reference_pages import ROOMS, anchor, explanation
 import lapwing
 from lapwing.errors import LapwingError
 
-MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Unprotected", "Ledger")
+MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Distribution", "Unprotected", "Ledger", "Loss")
 STRICT = (
     "adversary",
     "adversary.attacks",

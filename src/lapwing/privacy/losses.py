@@ -114,6 +114,9 @@ class Loss(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If `delta` is negative, or 1 or more.
+
+        >>> round(ZCDP(0.1).epsilon_at(1e-6), 3)
+        2.142
         """
         epsilon = self._epsilon_at(below_one(delta=delta))
         return float("inf") if epsilon is None else float_up(epsilon)
@@ -129,6 +132,11 @@ class Loss(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If `epsilon` is negative.
+
+        >>> ZCDP(0.1).delta_at(3) < 1e-10
+        True
+        >>> PureDP(1).delta_at(1)
+        0.0
         """
         return float_up(min(self._delta_at(checks.not_negative(epsilon=epsilon)), bounds.ONE))
 
@@ -144,6 +152,9 @@ class Loss(metaclass=Helpful):
         Raises:
             UnsupportedConversion: If there is no finite epsilon at this delta.
             InvalidParameter: If `delta` is negative, or 1 or more.
+
+        >>> print(ZCDP(0.1).to_approx(1e-6))
+        ε = 2.14194, δ = 1e-06 (add_remove, per person)
         """
         target = below_one(delta=delta)
         epsilon = self._epsilon_at(target)
@@ -160,6 +171,9 @@ class Loss(metaclass=Helpful):
 
         Raises:
             UnsupportedConversion: If there is none, as for a Rényi curve.
+
+        >>> print(PureDP(1).to_zcdp())
+        ρ = 0.5 (add_remove, per person)
         """
         why = "a bound at finitely many orders says nothing about the others"
         raise UnsupportedConversion(self, "ZCDP", why, "Use to_approx(delta) instead.")
@@ -175,6 +189,10 @@ class Loss(metaclass=Helpful):
 
         Raises:
             UnsupportedConversion: If there is none, as with a delta above 0.
+            InvalidParameter: If the orders are not above 1 and rising.
+
+        >>> print(PureDP(1).to_renyi([2, 8]))
+        Rényi curve of 2 orders, ε(2) = 0.735326 … ε(8) = 0.955249 (add_remove, per person)
         """
         why = "with delta > 0 the Rényi divergence may be infinite at every order"
         raise UnsupportedConversion(self, "RenyiDP", why, "Use to_approx(delta) or to_zcdp() instead.")
@@ -186,6 +204,9 @@ class Loss(metaclass=Helpful):
 
         Returns:
             A loss of the same kind, under replace.
+
+        >>> print(PureDP(1).to_replace())
+        ε = 2 (replace, per person)
         """
         return self if self.relation == "replace" else self.for_group(2)._under("replace")
 
@@ -197,6 +218,9 @@ class Loss(metaclass=Helpful):
 
         Raises:
             UnsupportedConversion: If the relation is replace.
+
+        >>> PureDP(1).to_add_remove() == PureDP(1)
+        True
         """
         if self.relation == "add_remove":
             return self
@@ -215,6 +239,13 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The smaller loss: an ApproxDP stays one, others become a Rényi curve.
+
+        Raises:
+            InvalidParameter: If `rate` is not above 0 and up to 1, or `sampling` is unknown.
+            UnsupportedConversion: If no bound is proven for this kind of sampling and the relation of the loss.
+
+        >>> PureDP(1).subsampled(0.1).epsilon_at(1e-6) < 0.3
+        True
         """
         from lapwing.privacy.subsampling import subsample
 
@@ -233,6 +264,12 @@ class Loss(metaclass=Helpful):
 
         Returns:
             What an attacker can learn about one unit, at worst.
+
+        Raises:
+            InvalidParameter: If `prior` or `alpha` is not between 0 and 1, or the delta is too large for `population`.
+
+        >>> PureDP(1).explain(prior=0.1).data["out_of_100_after"]
+        24
         """
         from lapwing.privacy.explanation import explain
 
@@ -247,6 +284,13 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The larger loss, of the same kind.
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1.
+            UnsupportedConversion: If no bound for groups is proven for this loss.
+
+        >>> print(PureDP(1).for_group(4))
+        ε = 4 (add_remove, per person)
         """
 
     @abstractmethod

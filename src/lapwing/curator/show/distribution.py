@@ -83,6 +83,10 @@ class Distribution(Answer):
 
         Returns:
             The same answer as a distribution.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> lw.Distribution.of(ages, ages.edges, ages.width) == ages
+        True
         """
         parts = {part.name: getattr(answer, part.name) for part in fields(Answer)}
         return Distribution(**parts, edges=edges, width=width)
@@ -99,6 +103,10 @@ class Distribution(Answer):
 
         Raises:
             InvalidParameter: If `q` is 0 or 1: the least and the greatest value belong to one unit.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> 40 <= ages.quantile(0.5).low <= ages.quantile(0.5).high <= 60
+        True
         """
         share = float(checks.share(q=q))
         if not 0 < share < 1:
@@ -126,6 +134,10 @@ class Distribution(Answer):
 
         Raises:
             InvalidParameter: If one of them is not an edge, or `high` is not above `low`.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> 1800 < ages.between(20, 65).value < 2500
+        True
         """
         first, last = self._place("low", low), self._place("high", high)
         if not first < last:
@@ -147,6 +159,10 @@ class Distribution(Answer):
 
         Raises:
             InvalidParameter: If it is not an edge.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> ages.below(20).value < 0.2
+        True
         """
         place = self._place("edge", edge)
         if place == 0:
@@ -177,6 +193,10 @@ class Distribution(Answer):
 
         Returns:
             The figure.
+
+        >>> import tempfile
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> figure = ages.plot(tempfile.mkdtemp() + "/ages.png")
         """
         if column not in (None, SHARE):
             return Answer.plot(self, path, column)
