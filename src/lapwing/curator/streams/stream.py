@@ -158,6 +158,14 @@ class Stream:
             InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
             InvalidCall: If all steps are closed, or the stream was ended.
             StreamDamaged: If the file of the stream holds counters of another step.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> january = stream.observe([{"patient": 1}, {"patient": 2}])
+        >>> february = stream.observe()  # no rows
+        >>> stream.closed
+        2
         """
         _check_options("observe", options)
         moment = moment_of("clock", self.clock())
@@ -189,6 +197,13 @@ class Stream:
 
         Raises:
             InvalidCall: If the stream has `every="step"`, so that no clock knows its steps.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> december = stream.catch_up([{"patient": 1}])  # the whole year is over
+        >>> stream.left
+        0
         """
         if self.definition.schedule.every == "step":
             raise InvalidCall("catch_up", "you say when a step of this stream ends", "Write stream.observe(rows).")
@@ -214,6 +229,14 @@ class Stream:
             InvalidParameter: If `batch` is not a name and a number below 2^63, or the rows lack a column that the
                 stream reads.
             InvalidCall: If all steps are closed, or the stream was ended.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> stream.add([{"patient": 1}], batch=("log", 17))
+        True
+        >>> stream.add([{"patient": 1}], batch=("log", 17))  # the same batch again
+        False
         """
         _check_options("add", options)
         _check_batch(batch)
@@ -235,7 +258,16 @@ class Stream:
         return True
 
     def end(self) -> None:
-        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back."""
+        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> stream.end()
+        >>> stream.closed, stream.left
+        (2, 0)
+        """
         with self.file.transaction() as database:
             facts = state.facts(database)
             if "ended" not in facts:
@@ -367,6 +399,13 @@ class Stream:
 
         Raises:
             InvalidParameter: If the step is not closed yet.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> stream.at(2).value == stream.at("2024-02-01").value == answer.value
+        True
         """
         with self.file.transaction(write=False) as database:
             place = self._closed(database, step)
@@ -387,6 +426,13 @@ class Stream:
 
         Raises:
             InvalidCall: If no step is closed yet.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> stream.estimate().value == answer.value  # the noise is not drawn again
+        True
         """
         return self.at(self._last())
 
@@ -404,6 +450,13 @@ class Stream:
             InvalidParameter: If `steps` is less than 1, or `until` is not closed yet.
             InvalidCall: If no step is closed yet, or the stream protects consecutive steps, so that its answers do not
                 add up.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.window(1).table)  # February alone
+        1
         """
         last = self._last() if until is None else self.definition.schedule.step_of(until)
         return self._over(max(0, last - checks.whole(steps=steps)), last)
@@ -421,6 +474,13 @@ class Stream:
         Raises:
             InvalidParameter: If `first` is after `last`, or `last` is not closed yet.
             InvalidCall: If the stream protects consecutive steps, so that its answers do not add up.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.between("2024-01-01", "2024-02-29").table)
+        1
         """
         schedule = self.definition.schedule
         start, stop = schedule.step_of(first), schedule.step_of(last)
@@ -441,6 +501,13 @@ class Stream:
             InvalidParameter: If `window` is less than 1.
             InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps, so
                 that its answers do not add up.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> [str(month) for month in stream.history()["month"]]
+        ['2024-01-01', '2024-02-01']
         """
         parts, says = self._each(window)
         return self._told_each(parts, says)
@@ -461,6 +528,13 @@ class Stream:
             InvalidParameter: If `most` or `window` is less than 1, `output` is no column of values, or `until` is not
                 closed yet.
             InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), by="region", every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.top(2).table)
+        2
         """
         last = self._last() if until is None else until
         answer = self.at(last) if window is None else self.window(window, until=last)
@@ -481,6 +555,13 @@ class Stream:
         Raises:
             InvalidParameter: If `most` or `window` is less than 1, or `output` is no column of values.
             InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), by="region", every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.top_history(3).table)  # 3 regions after each of 2 months
+        6
         """
         count = checks.whole(most=most)
         parts, says = self._each(window)
@@ -526,6 +607,13 @@ class Stream:
 
         Returns:
             The explanation of the last answer. Before the first step, that of the loss alone.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> print(stream.explain().text.partition(":")[0])
+        ε = 1 (add_remove, per patient)
         """
         return self.estimate().explain() if self.closed else self.loss.explain()
 
@@ -538,6 +626,13 @@ class Stream:
 
         Returns:
             A statement with `to_markdown()`, `to_json()` and `to_html()`, a page to print.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> print(stream.statement().to_markdown().splitlines()[0])
+        # Privacy statement
         """
         teller = self._teller
         return statement_of(
