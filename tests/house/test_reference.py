@@ -25,7 +25,10 @@ from reference_pages import ROOMS, anchor, explanation
 import lapwing
 from lapwing.errors import LapwingError
 
-MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Distribution", "Unprotected", "Ledger", "Loss", "Stream")
+MOST_USED = (
+    *("PrivateTable", "Query", "Quote", "Answer", "Distribution", "Unprotected"),
+    *("Ledger", "Loss", "NumericStream", "Stream", "StreamQuestion"),
+)
 STRICT = (
     "adversary",
     "adversary.attacks",
