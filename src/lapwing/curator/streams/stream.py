@@ -530,8 +530,8 @@ class Stream:
             InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
 
         >>> import tempfile
-        >>> question = patients.stream(lw.count(), by="region", every="month", steps=12, start="2024-01-01", active_steps=1)
-        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> regions = {"by": "region", "every": "month", "steps": 12, "start": "2024-01-01", "active_steps": 1}
+        >>> stream = patients.stream(lw.count(), **regions).open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
         >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
         >>> len(stream.top(2).table)
         2
@@ -557,8 +557,8 @@ class Stream:
             InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
 
         >>> import tempfile
-        >>> question = patients.stream(lw.count(), by="region", every="month", steps=12, start="2024-01-01", active_steps=1)
-        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> regions = {"by": "region", "every": "month", "steps": 12, "start": "2024-01-01", "active_steps": 1}
+        >>> stream = patients.stream(lw.count(), **regions).open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
         >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
         >>> len(stream.top_history(3).table)  # 3 regions after each of 2 months
         6
