@@ -363,6 +363,9 @@ class Ledger:
         Returns:
             The failures, with what the engine said.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -391,6 +394,9 @@ class Ledger:
 
         Returns:
             The rules that were declared, or the usual ones.
+
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP, Rules
@@ -429,6 +435,9 @@ class Ledger:
         Args:
             dataset: The name of the data set.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -451,6 +460,9 @@ class Ledger:
 
         Returns:
             The sum of all charges.
+
+        Raises:
+            InvalidParameter: If the ledger does not know the data set, the unit or the analyst.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
@@ -500,6 +512,9 @@ class Ledger:
         Returns:
             The charges of all analysts. The total of the last one is `ledger.spent(dataset)`.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -539,6 +554,9 @@ class Ledger:
 
         Returns:
             Their names.
+
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP

@@ -83,6 +83,9 @@ class Query(Question):
         Returns:
             The question with these bounds.
 
+        Raises:
+            InvalidParameter: If there is no such limit, or it is not a whole number of at least 1.
+
         >>> question = patients.agg(lw.count()).bounded(max_rows_per_unit=2)
         """
         return replace(self, bounding=bounding_of(bounds))
@@ -98,6 +101,11 @@ class Query(Question):
 
         Returns:
             The question, to be quoted and released.
+
+        Raises:
+            InvalidParameter: If the text cannot be read or is no question, or names a field that a question does not
+                have.
+            UnsupportedQuery: If the question does not fit the tables.
 
         >>> lw.Query.from_yaml(patients.agg(lw.count()).to_yaml(), patients) == patients.agg(lw.count())
         True
@@ -115,6 +123,11 @@ class Query(Question):
 
         Returns:
             The question, to be quoted and released.
+
+        Raises:
+            InvalidParameter: If the text cannot be read or is no question, or names a field that a question does not
+                have.
+            UnsupportedQuery: If the question does not fit the tables.
 
         >>> lw.Query.from_json(patients.agg(lw.count()).to_json(), patients) == patients.agg(lw.count())
         True

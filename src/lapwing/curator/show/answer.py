@@ -295,6 +295,9 @@ class Answer:
         Returns:
             The figure.
 
+        Raises:
+            InvalidParameter: If the folder of `path` does not exist, or `column` is not in this answer.
+
         >>> import tempfile
         >>> answer = patients.group_by("region").agg(lw.count()).release(epsilon=1)
         >>> figure = answer.plot(tempfile.mkdtemp() + "/regions.png")
@@ -391,6 +394,9 @@ class Answer:
         Returns:
             The same answer.
 
+        Raises:
+            InvalidParameter: If the text is not an answer, or one of a later version of Lapwing.
+
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> Answer.from_json(answer.to_json()) == answer
         True
@@ -475,6 +481,9 @@ class Answer:
 
         Returns:
             The text.
+
+        Raises:
+            OSError: If the file cannot be written.
 
         >>> patients.agg(lw.count()).release(epsilon=0.5).to_csv().splitlines()[0]
         'count,count_low,count_high'
