@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from command_options import options_section
 from docstring_examples import proof_anchor
 from notebooks import as_notebook
 from reference_pages import write_reference
@@ -72,6 +73,8 @@ def collect(source: Path) -> None:
             cells = json.dumps(as_notebook(text, page.parent), ensure_ascii=False, indent=1)
             notebook.write_text(f"{cells}\n", encoding="utf-8")
             text += f"\n[Download this tutorial as a notebook]({notebook.name}).\n"
+        if place == "command-line.md":
+            text += f"\n{options_section()}\n"
         text = _PROMPTS.sub(r"```pycon\1", text)
         target.write_text(_weight(place) + _listed(_linked(text, page, places, source)), encoding="utf-8")
 

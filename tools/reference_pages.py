@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import itertools
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -79,11 +81,30 @@ def overview(room: ModuleType) -> str:
     """A table of the public names: what each of them is, in one line."""
     rows = ["| name | what it is |", "|---|---|"]
     for name in sorted(room.__all__, key=str.lower):
-        value = getattr(room, name)
-        explained = inspect.isclass(value) or inspect.isfunction(value)
-        first = (inspect.getdoc(value) or "").partition("\n")[0] if explained else "a constant"
+        first = explanation(room, name).partition("\n")[0]
         rows.append(f"| [`{name}`][{anchor(room, name)}] | {first.replace('|', '&#124;')} |")
     return "\n".join(rows)
+
+
+def explanation(room: ModuleType, name: str) -> str:
+    """The docstring of a public name. That of a constant is the string below its definition."""
+    value = getattr(room, name)
+    explained = inspect.isclass(value) or inspect.ismodule(value) or inspect.isfunction(inspect.unwrap(value))
+    return (inspect.getdoc(value) or "") if explained else _string_below(room, name)
+
+
+def _string_below(module: ModuleType, name: str) -> str:
+    body = ast.parse(inspect.getsource(module)).body
+    for line, below in itertools.pairwise([*body, ast.Pass()]):
+        match line, below:
+            case ast.ImportFrom(module=str(source), names=names), _ if name in [each.name for each in names]:
+                return _string_below(importlib.import_module(source), name)
+            case (
+                ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found)),
+                ast.Expr(value=ast.Constant(value=str(words))),
+            ) if found == name:
+                return inspect.cleandoc(words)
+    return ""
 
 
 def public_path(room: ModuleType, name: str) -> str:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import documentation
 import pytest
 from cases import together
+from command_options import plain
+from typer.main import get_command
 
 import lapwing
 from lapwing import mechanisms
+from lapwing.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -82,6 +88,33 @@ def test_the_first_page_says_what_it_is_shows_how_it_is_used_and_leaves_decision
     assert "differential privacy" in page.partition("\n")[0]
     assert all(part in beginning for part in ("pip install .", "```python", "```text", "(demo.svg)"))
     assert "decisions/0" not in page
+
+
+def test_the_site_names_every_option_of_every_command(tmp_path: Path) -> None:
+    documentation.collect(tmp_path)
+    text = (tmp_path / "command-line.md").read_text(encoding="utf-8")
+    sections = dict(part.split("\n", 1) for part in text.partition("## All options\n")[2].split("\n### ")[1:])
+    left = [
+        f"{name} {word}"
+        for name, command in _commands(get_command(app), "lapwing")
+        for param in command.params
+        for word in (*param.opts, *param.secondary_opts)
+        if word.startswith("-") and not re.search(rf"^\| `[^`]*(?<![-\w]){word}(?![-\w])", sections[name], re.MULTILINE)
+    ]
+    assert left == []
+    assert "| `--each-row` | Every row belongs to a different person. |" in sections["lapwing query"]
+
+
+def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    inside = getattr(command, "commands", None)
+    if inside is None:
+        yield name, command
+    for word, below in (inside or {}).items():
+        yield from _commands(below, f"{name} {word}")
+
+
+def test_help_texts_are_no_markup_in_a_table() -> None:
+    assert plain("a|b <int> [default: *]") == r"a&#124;b &lt;int&gt; \[default: \*\]"
 
 
 def test_every_mechanism_is_on_its_page() -> None:

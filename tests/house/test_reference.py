@@ -20,19 +20,35 @@ from typing import Any
 import numpy
 import pytest
 from docstring_sections import completed, described, entries, sections_of
-from reference_pages import ROOMS, anchor
+from reference_pages import ROOMS, anchor, explanation
 
 import lapwing
 from lapwing.errors import LapwingError
 
-MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Unprotected", "Ledger")
+MOST_USED = (
+    *("PrivateTable", "Query", "Quote", "Answer", "Distribution", "Unprotected"),
+    *("Ledger", "Loss", "NumericStream", "Stream", "StreamQuestion"),
+)
+STRICT = (
+    "adversary",
+    "adversary.attacks",
+    "collect",
+    "curator",
+    "datasets",
+    "errors",
+    "experiments",
+    "pair",
+    "privacy",
+)
+"""Packages whose docstrings also say what comes without parameters, which errors checks and helpers raise, and whose
+examples use the name that they explain."""
 
 
 def public(room: ModuleType) -> Iterator[tuple[str, object]]:
     """Classes and functions; a constant is explained beside its definition."""
     for name in room.__all__:
         value = getattr(room, name)
-        if inspect.isclass(value) or inspect.isfunction(value):
+        if inspect.isclass(value) or inspect.isfunction(inspect.unwrap(value)):
             yield name, value
 
 
@@ -63,6 +79,7 @@ def methods_without_example() -> list[str]:
         for kind in kinds
         for name, method in vars(kind).items()
         if not name.startswith("_") and inspect.isfunction(inspect.unwrap(getattr(method, "__func__", method)))
+        if name not in getattr(kind, "__dataclass_fields__", ())  # a function that a value keeps
         if f"{kind.__module__}.{kind.__qualname__}.{name}" not in examples_in(kind.__module__)
     ]
 
@@ -182,6 +199,15 @@ def _raised(function: Any) -> set[str]:
     return {call.func.id for call in calls if isinstance(call.func, ast.Name) and call.func.id[0].isupper()}
 
 
+def _raised_by_checks(function: Any) -> set[str]:
+    """The error of `lapwing.checks`, if a function calls one of them."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    named = {
+        node.value.id for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    return {"InvalidParameter"} if "checks" in named else set()
+
+
 def test_every_parameter_result_and_error_is_described() -> None:
     left = {room: names for room in ROOMS if (names := undescribed(room))}
     assert not left, f"Write Args, Returns and Raises into the docstrings of these: {left}"
@@ -208,6 +234,102 @@ def test_the_most_used_methods_say_which_errors_they_raise(name: str, tmp_path: 
     kind = lapwing.PrivateTable if hasattr(lapwing.PrivateTable, name) else lapwing.Query
     told = entries(sections_of(inspect.unwrap(getattr(kind, name)).__doc__ or "").get("Raises", []))
     assert type(refused.value).__name__ in told
+
+
+@pytest.mark.parametrize("room", STRICT)
+def test_results_errors_and_examples_are_complete(room: str) -> None:
+    left = incomplete(room)
+    assert not left, f"Write this into the docstrings of lapwing.{room}: {left}"
+
+
+def incomplete(room: str) -> list[str]:
+    """What docstrings leave out of results without parameters, of errors that helpers raise, and of examples."""
+    left: list[str] = []
+    package = import_module(f"lapwing.{room}")
+    for name, value, _, text in documented(room):
+        sections = sections_of(text)
+        told = entries(sections.get("Raises", []))
+        owner = getattr(package, name.partition(".")[0])
+        if "." not in name and not _uses_itself(value):
+            left.append(f"{name}: its example does not use it")
+        if isinstance(owner, type) and issubclass(owner, Exception):
+            continue
+        if not inspect.isclass(value) and value.__annotations__.get("return") not in NOTHING:
+            left += [] if {"Returns", "Yields"} & set(sections) else [f"{name}: Returns"]
+        makers = (
+            [vars(value).get(each) for each in ("__init__", "__post_init__")] if inspect.isclass(value) else [value]
+        )
+        for function in filter(_is_ours, makers):
+            left += [
+                f"{name}: Raises: {error}"
+                for error in sorted((_raised(function) | _raised_by_checks(function)) - set(told))
+            ]
+            if not told and (errors := _raised_below(function, owner)):
+                left.append(f"{name}: Raises: {' or '.join(sorted(errors))}")
+    return left
+
+
+NOTHING = (None, "None", "NoReturn", "Never")
+
+
+def _is_ours(function: Any) -> bool:
+    """Not made by dataclasses, and not of another library."""
+    if not inspect.isfunction(function) or not function.__module__.startswith("lapwing."):
+        return False
+    return not function.__code__.co_filename.startswith("<")
+
+
+def _uses_itself(value: Any) -> bool:
+    """Whether an example names what it explains. For a class that others make, it may use a member instead."""
+    name = f"{value.__module__}.{value.__qualname__}"
+    tests = doctest.DocTestFinder().find(import_module(value.__module__))
+    shown = "".join(
+        f"{example.source}{example.want}"
+        for test in tests
+        if test.name == name or (inspect.isclass(value) and test.name.startswith(f"{name}."))
+        for example in test.examples
+    )
+    members = dir(value) + list(getattr(value, "__dataclass_fields__", ())) if inspect.isclass(value) else []
+    used = [rf"\b{value.__name__}\b", *(rf"\.{each}\b" for each in members if not each.startswith("_"))]
+    return re.search("|".join(used), shown) is not None
+
+
+def _raised_below(function: Any, owner: Any) -> set[str]:
+    """The errors that a function raises itself, or through private methods and functions of its own module."""
+    found, waiting, seen = set[str](), [inspect.unwrap(function)], set[Any]()
+    while waiting:
+        seen.add(helper := waiting.pop())
+        found |= _raised(helper) | _raised_by_checks(helper)
+        for call in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(helper)))):
+            match call:
+                case ast.Call(func=ast.Name(id=name)):
+                    called = helper.__globals__.get(name)
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)) if name[0] == "_":
+                    called = inspect.getattr_static(owner, name, None)
+                case _:
+                    continue
+            called = inspect.unwrap(getattr(called, "__func__", called))
+            if _is_ours(called) and called.__module__ == function.__module__ and called not in seen:
+                waiting.append(called)
+    return found
+
+
+def test_the_law_sees_checks_helpers_and_examples_that_use_nothing() -> None:
+    from lapwing.curator import NumericStream
+    from lapwing.privacy import PureDP, compose
+
+    assert _raised_below(PureDP.for_group, PureDP) == {"InvalidParameter"}
+    assert _raised_below(compose, None) == {"IncompatibleLosses", "InvalidParameter"}
+    assert "InvalidCall" in _raised_below(NumericStream.estimate, NumericStream)
+    assert _uses_itself(NumericStream)
+    assert not _uses_itself(_kept)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_has_a_sentence_on_the_site(room: str) -> None:
+    package = import_module(f"lapwing.{room}")
+    silent = [name for name in package.__all__ if not explanation(package, name)]
+    assert not silent, f"Write a string below the definitions of these: {silent}"
 
 
 def test_every_error_says_when_it_is_raised() -> None:

@@ -113,7 +113,11 @@ class Audit(Refutation):
         return " ".join([headline(self), *evidence(self)])
 
     def explain(self) -> str:
-        """The finding in words, with what it does not prove."""
+        """The finding in words, with what it does not prove.
+
+        Returns:
+            A few sentences. `print` shows the same.
+        """
         often, seldom = self.hits if self.direction == "first" else self.hits[::-1]
         at = f" at delta = {self.delta:g}" if self.delta else ""
         text = (

@@ -56,7 +56,11 @@ class Control:
         return self.pair.relation
 
     def privacy_loss(self) -> PureDP | ApproxDP:
-        """The false claim."""
+        """The false claim.
+
+        Returns:
+            The loss that the broken mechanism claims, and does not keep.
+        """
         return ApproxDP(1, self.delta, relation=self.relation) if self.delta else PureDP(1, relation=self.relation)
 
 

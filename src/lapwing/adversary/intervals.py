@@ -166,6 +166,10 @@ def power(*, claimed: Number, true: Number, samples: int, confidence: Number = 0
     Returns:
         A probability from 0 to 1.
 
+    Raises:
+        InvalidParameter: If `claimed` is negative, `true` is not positive, `samples` is less than 1, or `confidence` is
+            not between 0 and 1.
+
     >>> power(claimed=1, true=2, samples=500) > 0.99
     True
     """

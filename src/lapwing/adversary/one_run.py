@@ -74,7 +74,11 @@ class OneRun(Refutation):
         return " ".join([headline(self), guessed, *caution(self, "canaries")])
 
     def explain(self) -> str:
-        """The finding in words, with what it does not prove."""
+        """The finding in words, with what it does not prove.
+
+        Returns:
+            A few sentences. `print` shows the same.
+        """
         at = f" at delta = {self.delta:g}" if self.delta else ""
         text = (
             f"A fair coin decided for each of {self.canaries} canaries whether it was in the training data. The attack "
@@ -172,6 +176,9 @@ def canaries_apart(count: int, entropy: Entropy = SYSTEM) -> tuple[Floats, NDArr
 
     Returns:
         The rows, within −1 … 1, and their classes, 0 or 1.
+
+    Raises:
+        InvalidParameter: If `count` is not a whole number of at least 1.
 
     >>> X, y = canaries_apart(3)
     >>> X.sum(axis=1).tolist()

@@ -144,4 +144,4 @@ PEERS: tuple[Control, ...] = (
 )
 
 CONTROLS: tuple[Control, ...] = (*CLASSICS, *PEERS)
-"""Every broken control."""
+"""Every broken mechanism that the auditor must catch."""

@@ -123,7 +123,11 @@ class Search:
         return " ".join(said)
 
     def explain(self) -> str:
-        """The finding in words, with what it does and does not prove."""
+        """The finding in words, with what it does and does not prove.
+
+        Returns:
+            A few sentences. `print` shows the same.
+        """
         audit, claimed = self.audit, f"epsilon = {self.audit.claimed:g}"
         at = f" with delta = {audit.delta:g}" if audit.delta else ""
         effort = f"{len(self.tried)} pairs of neighbours, {self.releases:,} releases"

@@ -90,7 +90,14 @@ class Witness:
 
 @cache
 def all_witnesses() -> tuple[Witness, ...]:
-    """Every witness, of every mechanism."""
+    """Every witness, of every mechanism.
+
+    Returns:
+        The witnesses. Each mechanism has one or more.
+
+    >>> print(all_witnesses()[0])
+    Laplace: a count of 0, and of 1
+    """
     families = (
         _noise, _totals, _coins, _selections, _streams, _counters, _windows, _cut_streams, _quantiles, _keys,
         _crowds, _stable, _trees,

@@ -317,22 +317,38 @@ class Collection:
         return ApproxDP(epsilon, delta, relation="replace", unit=once.unit)
 
     def policy(self) -> LifetimePolicy:
-        """What a device with accounting "lifetime" promises."""
+        """What a device with accounting "lifetime" promises.
+
+        Returns:
+            The policy of a `Lifetime` account: its allowance, and the charge of each report.
+        """
         charge = self.report_loss.epsilon
         group = QuestionGroup(name=self.name, questions=[self.name], charge=charge)
         allowance = PureDP(self.lifetime, relation="replace", unit=self.protocol.unit)
         return LifetimePolicy(allowance=allowance, period=self.slot, groups=[group])
 
     def donation(self) -> Donation:
-        """What a device with accounting "donation" promises."""
+        """What a device with accounting "donation" promises.
+
+        Returns:
+            The terms that a `Donation` account keeps.
+        """
         return Donation(protocol=self.local, lifetime=self.lifetime, per_day=self.reports_per_day)
 
     def to_json(self) -> bytes:
-        """One line for devices, the signature included."""
+        """One line for devices, the signature included.
+
+        Returns:
+            The line as bytes, in the canonical form that was signed.
+        """
         return documents.canonical(self.document)
 
     def to_yaml(self) -> str:
-        """The file as people read it."""
+        """The file as people read it.
+
+        Returns:
+            The text of the file.
+        """
         return documents.written(self.document)
 
 

@@ -240,8 +240,8 @@ class Participant:
     def tick(self) -> float:
         """Do what is due: get tokens, make the report of this slot if its time has come, send what waits.
 
-        Returns the seconds until the next call. They are partly random: the rhythm of a timer would identify the
-        device.
+        Returns:
+            The seconds until the next call. They are partly random: the rhythm of a timer would identify the device.
         """
         collection, moment = self.collection, self._clock()
         if collection is None:
@@ -263,7 +263,12 @@ class Participant:
                 self._strings().ask(collection, moment, day, self._courier)
 
     def status(self) -> Status:
-        """What waits on the device, and how much privacy budget it has spent so far."""
+        """What waits on the device, and how much privacy budget it has spent so far.
+
+        Returns:
+            Whether the device takes part, how many answers, envelopes and tokens wait, and the budget spent and
+                remaining.
+        """
         with self._file.transaction(write=False) as database:
             collection = collection_in(database)
             tables = ("answer", "outbox", "token")

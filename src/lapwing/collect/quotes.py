@@ -126,6 +126,9 @@ def quote(collection: Collection, *, devices: int = 10_000, error: Number | None
     Returns:
         The promises and the expected error. Print it.
 
+    Raises:
+        InvalidParameter: If `devices` is less than 1, or `error` is not positive.
+
     >>> import tempfile
     >>> from lapwing.collect.workspace import Workspace
     >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")

@@ -37,6 +37,9 @@ def clinic() -> dict[str, list[Any]]:
 
     Each patient has one row. The columns map to lists of whole numbers, words, truth values and floats.
 
+    Returns:
+        The columns `patient`, `region`, `age`, `smoker`, `visits` and `cost`.
+
     >>> people = clinic()
     >>> list(people), len(people["age"])
     (['patient', 'region', 'age', 'smoker', 'visits', 'cost'], 3000)
@@ -51,6 +54,9 @@ def clinic() -> dict[str, list[Any]]:
 
 def clinic_csv() -> Path:
     """The file with the patients of `clinic`: comma-separated, one line for each patient under a header.
+
+    Returns:
+        Where the file lies in the installed package.
 
     >>> clinic_csv().name
     'clinic.csv'

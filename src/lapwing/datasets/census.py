@@ -81,6 +81,9 @@ def adult(part: Literal["train", "test", "all"] = "all") -> dict[str, list[Any]]
 def adult_file() -> Path:
     """The file with the people of `adult`: comma-separated lines under a header, compressed with xz.
 
+    Returns:
+        Where the file lies in the installed package.
+
     >>> adult_file().name
     'adult.csv.xz'
     """

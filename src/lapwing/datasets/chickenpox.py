@@ -26,6 +26,9 @@ REGIONS: dict[str, tuple[str, ...]] = {
 def chickenpox() -> dict[str, list[Any]]:
     """Weekly chickenpox cases: the column `week` with the Monday of each week, and a column for each county.
 
+    Returns:
+        The columns by name: dates, and whole numbers of cases.
+
     >>> cases = chickenpox()
     >>> len(cases["week"]), str(cases["week"][0]), cases["Budapest"][0]
     (522, '2005-01-03', 168)
@@ -41,6 +44,9 @@ def chickenpox() -> dict[str, list[Any]]:
 
 def chickenpox_file() -> Path:
     """The file with the cases of `chickenpox`: comma-separated lines under a header, compressed with xz.
+
+    Returns:
+        Where the file lies in the installed package.
 
     >>> chickenpox_file().name
     'chickenpox.csv.xz'

@@ -39,6 +39,9 @@ def helpline(callers: int = 4000, *, seed: int = 0) -> dict[str, list[Any]]:
     Returns:
         The columns `caller` (a number), `day`, `region`, `town`, `topic` and `minutes` (1 to 90).
 
+    Raises:
+        InvalidParameter: If `callers` is less than 1, or `seed` is negative.
+
     >>> calls = helpline(callers=50)
     >>> list(calls)
     ['caller', 'day', 'region', 'town', 'topic', 'minutes']

@@ -64,6 +64,9 @@ def town(people: int = 20_000, *, seed: int = 0, per_postcode: int = 7_000) -> T
     Returns:
         The town, with the tables that its hospital and its town hall publish.
 
+    Raises:
+        InvalidParameter: If `people` or `per_postcode` is less than 1, or `seed` is negative.
+
     >>> place = town(people=12)
     >>> list(place.hospital)
     ['birth_date', 'sex', 'postcode', 'admission', 'diagnosis']

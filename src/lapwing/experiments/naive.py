@@ -55,6 +55,10 @@ class NaiveOutputPerturbation(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
         Returns:
             The model itself.
+
+        Raises:
+            InvalidParameter: If `epsilon` is not positive.
+            ValueError: If `X` and `y` are not numbers, differ in length, or have fewer than two rows.
         """
         checks.positive(epsilon=self.epsilon)
         warnings.warn(

@@ -58,6 +58,9 @@ def local_servers(folder: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
 def free_addresses() -> tuple[str, str]:
     """Two addresses of this machine at which nobody listens now.
 
+    Returns:
+        Two texts such as `127.0.0.1:8201`.
+
     >>> len(free_addresses())
     2
     """

@@ -95,6 +95,11 @@ class Client:
             row: The values by column. A column that is left out, or a value that the file does not know, counts as
                 NULL. None for somebody on the list who does not take part (relation "add_remove").
             entropy: Source of random bits for the shares. Only tests should use another than the system's.
+
+        Raises:
+            InvalidParameter: If the row has a column that the pair does not know.
+            ServerRefused: If a server refuses the row.
+            CutOff: If a server ends the conversation before it answers.
         """
         self.upload_all([(code, row)], entropy)
 
@@ -113,6 +118,11 @@ class Client:
 
         Returns:
             How many rows were uploaded.
+
+        Raises:
+            InvalidParameter: If a row has a column that the pair does not know.
+            ServerRefused: If a server refuses the rows.
+            CutOff: If a server ends the conversation before it answers.
         """
         count = 0
         with ExitStack() as stack:
@@ -206,11 +216,27 @@ class Client:
         return Told(numbers, int(answers[0]["charge"]), self._least(answers))
 
     def remaining(self) -> ApproxDP:
-        """What the ledgers of both servers still allow."""
+        """What the ledgers of both servers still allow.
+
+        Returns:
+            The lesser of what the two servers allow.
+
+        Raises:
+            ServerRefused: If a server refuses to tell.
+            CutOff: If a server ends the conversation before it answers.
+        """
         return self._least([answer for _, answer in self._both({"do": "status"})])
 
     def status(self) -> dict[str, dict[str, Any]]:
-        """What each server says of itself, by its name."""
+        """What each server says of itself, by its name.
+
+        Returns:
+            A dictionary for each server.
+
+        Raises:
+            ServerRefused: If a server refuses to tell.
+            CutOff: If a server ends the conversation before it answers.
+        """
         return dict(self._both({"do": "status"}))
 
     def status_of(self, name: str) -> dict[str, Any]:
@@ -221,6 +247,11 @@ class Client:
 
         Returns:
             Its status, by name of the number.
+
+        Raises:
+            InvalidParameter: If no server has this name.
+            ServerRefused: If the server refuses to tell.
+            CutOff: If it ends the conversation before it answers.
         """
         return self._said(self.deployment.place_of(name), {"do": "status"})
 

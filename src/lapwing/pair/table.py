@@ -271,6 +271,10 @@ def open(
     Returns:
         The table. Nobody can read its rows, not even one of the servers.
 
+    Raises:
+        InvalidParameter: If `noise` is neither "joint" nor "each", the file is not that of a pair, or the file names no
+            analyst with this key.
+
     >>> import tempfile
     >>> from lapwing import pair
     >>> folder = tempfile.mkdtemp() + "/clinic"

@@ -48,6 +48,10 @@ class AdditiveNoise:
         scale: The scale of Laplace noise, or the standard deviation of Gaussian noise.
         sensitivity: By how much one unit changes the number at most; whole steps, if the noise is discrete.
 
+    Raises:
+        InvalidParameter: If `shape` is unknown, `scale` or `sensitivity` is not positive, or discrete noise has a
+            fractional sensitivity.
+
     >>> AdditiveNoise("discrete_laplace", 2).for_group(3).sensitivity
     Fraction(3, 1)
     """
@@ -90,6 +94,10 @@ class PLD(Loss):
     Args:
         events: PureDP, ApproxDP or AdditiveNoise, each alone or with how often it occurs: `[(noise, 100)]`.
 
+    Raises:
+        InvalidParameter: If something in `events` is not an event, or a count is negative.
+        IncompatibleLosses: If a loss among the events has another relation, unit or trust than the distribution.
+
     >>> many = PLD([(AdditiveNoise("discrete_gaussian", 20), 100)])
     >>> many.epsilon_at(1e-6) < 3
     True
@@ -123,6 +131,9 @@ class PLD(Loss):
         """The distribution for a group: each event with the loss or the sensitivity of the group.
 
         Proof: neighbours at distance k are neighbours of a coarser relation.
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1, or a delta reaches 1.
         """
         k = checks.whole(size=size)
         return self._like((event.for_group(k), count) for event, count in self.events)

@@ -25,6 +25,9 @@ from lapwing.privacy.journal import Database, append
 class Rules(metaclass=Helpful):
     """What the owner of a data set declares when it is opened in the ledger.
 
+    Raises:
+        InvalidParameter: If a number is less than 1, or 2^40 or more.
+
     >>> Rules(failures=1)
     Rules(questions=10000, parts=10000, failures=1)
     """

@@ -212,7 +212,11 @@ class Composition:
         return min(close, key=lambda loss: getattr(loss, "delta", bounds.ZERO))
 
     def explain(self) -> str:
-        """The bounds side by side, one line each, the best one marked."""
+        """The bounds side by side, one line each, the best one marked.
+
+        Returns:
+            The text, with a line for each accountant.
+        """
         lines = [f"{self.releases} releases, declared beforehand:"]
         for name, loss in self.bounds.items():
             lines.append(f"  {name:<9} {loss}{'  ← best' if loss is self.best else ''}")
@@ -231,6 +235,7 @@ def compose(*losses: Loss, delta: Number | None = None) -> Composition:
 
     Raises:
         InvalidParameter: If there is no loss, or no bound applies without a larger total delta.
+        IncompatibleLosses: If the losses differ in relation or unit, or their trusts cannot hold together.
 
     >>> from lapwing.privacy import PureDP
     >>> float(compose(*[PureDP(0.1)] * 50, delta=1e-6).best.epsilon) < 50 * 0.1

@@ -66,6 +66,10 @@ def explain(
     Returns:
         What an attacker can learn about one unit, at worst: in words, and as data.
 
+    Raises:
+        InvalidParameter: If `loss` is not a loss, `prior` or `alpha` is not between 0 and 1, or the delta is too large
+            for `population`.
+
     >>> from lapwing.privacy import PureDP
     >>> explain(PureDP(1), prior=0.1).data["out_of_100_after"]
     24

@@ -363,6 +363,9 @@ class Ledger:
         Returns:
             The failures, with what the engine said.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -391,6 +394,9 @@ class Ledger:
 
         Returns:
             The rules that were declared, or the usual ones.
+
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP, Rules
@@ -429,6 +435,9 @@ class Ledger:
         Args:
             dataset: The name of the data set.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -451,6 +460,9 @@ class Ledger:
 
         Returns:
             The sum of all charges.
+
+        Raises:
+            InvalidParameter: If the ledger does not know the data set, the unit or the analyst.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
@@ -475,6 +487,9 @@ class Ledger:
         Returns:
             The rest of the allowance.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set, the unit or the analyst.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -497,6 +512,9 @@ class Ledger:
         Returns:
             The charges of all analysts. The total of the last one is `ledger.spent(dataset)`.
 
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
+
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
         >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
@@ -518,6 +536,9 @@ class Ledger:
     def datasets(self) -> list[str]:
         """The data sets that have an allowance.
 
+        Returns:
+            Their names, in alphabetical order.
+
         >>> import tempfile
         >>> Ledger(tempfile.mkdtemp() + "/ledger.db").datasets()
         []
@@ -533,6 +554,9 @@ class Ledger:
 
         Returns:
             Their names.
+
+        Raises:
+            InvalidParameter: If the ledger does not know the data set.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
@@ -570,6 +594,9 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """The whole journal, oldest first.
+
+        Returns:
+            An entry for each act that was recorded, such as an allowance, a charge or a failure.
 
         >>> import tempfile
         >>> Ledger(tempfile.mkdtemp() + "/ledger.db").entries()

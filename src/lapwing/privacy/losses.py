@@ -111,6 +111,12 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The epsilon, rounded up; infinite if there is none.
+
+        Raises:
+            InvalidParameter: If `delta` is negative, or 1 or more.
+
+        >>> round(ZCDP(0.1).epsilon_at(1e-6), 3)
+        2.142
         """
         epsilon = self._epsilon_at(below_one(delta=delta))
         return float("inf") if epsilon is None else float_up(epsilon)
@@ -123,6 +129,14 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The delta, rounded up; 1.0 means that nothing is promised.
+
+        Raises:
+            InvalidParameter: If `epsilon` is negative.
+
+        >>> ZCDP(0.1).delta_at(3) < 1e-10
+        True
+        >>> PureDP(1).delta_at(1)
+        0.0
         """
         return float_up(min(self._delta_at(checks.not_negative(epsilon=epsilon)), bounds.ONE))
 
@@ -137,6 +151,10 @@ class Loss(metaclass=Helpful):
 
         Raises:
             UnsupportedConversion: If there is no finite epsilon at this delta.
+            InvalidParameter: If `delta` is negative, or 1 or more.
+
+        >>> print(ZCDP(0.1).to_approx(1e-6))
+        ε = 2.14194, δ = 1e-06 (add_remove, per person)
         """
         target = below_one(delta=delta)
         epsilon = self._epsilon_at(target)
@@ -148,8 +166,14 @@ class Loss(metaclass=Helpful):
     def to_zcdp(self) -> ZCDP:
         """The zero-concentrated guarantee this implies.
 
+        Returns:
+            A concentrated loss that this loss implies.
+
         Raises:
             UnsupportedConversion: If there is none, as for a Rényi curve.
+
+        >>> print(PureDP(1).to_zcdp())
+        ρ = 0.5 (add_remove, per person)
         """
         why = "a bound at finitely many orders says nothing about the others"
         raise UnsupportedConversion(self, "ZCDP", why, "Use to_approx(delta) instead.")
@@ -165,6 +189,10 @@ class Loss(metaclass=Helpful):
 
         Raises:
             UnsupportedConversion: If there is none, as with a delta above 0.
+            InvalidParameter: If the orders are not above 1 and rising.
+
+        >>> print(PureDP(1).to_renyi([2, 8]))
+        Rényi curve of 2 orders, ε(2) = 0.735326 … ε(8) = 0.955249 (add_remove, per person)
         """
         why = "with delta > 0 the Rényi divergence may be infinite at every order"
         raise UnsupportedConversion(self, "RenyiDP", why, "Use to_approx(delta) or to_zcdp() instead.")
@@ -173,14 +201,26 @@ class Loss(metaclass=Helpful):
         """The same protection when one unit is replaced: a removal and an addition, so a group of two.
 
         Proof: a table and the one with a unit replaced are both neighbours of the table without that unit.
+
+        Returns:
+            A loss of the same kind, under replace.
+
+        >>> print(PureDP(1).to_replace())
+        ε = 2 (replace, per person)
         """
         return self if self.relation == "replace" else self.for_group(2)._under("replace")
 
     def to_add_remove(self) -> Self:
         """The same loss under add_remove. Refused under replace, which does not hide how many units there are.
 
+        Returns:
+            A loss of the same kind, under add_remove.
+
         Raises:
             UnsupportedConversion: If the relation is replace.
+
+        >>> PureDP(1).to_add_remove() == PureDP(1)
+        True
         """
         if self.relation == "add_remove":
             return self
@@ -199,6 +239,13 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The smaller loss: an ApproxDP stays one, others become a Rényi curve.
+
+        Raises:
+            InvalidParameter: If `rate` is not above 0 and up to 1, or `sampling` is unknown.
+            UnsupportedConversion: If no bound is proven for this kind of sampling and the relation of the loss.
+
+        >>> PureDP(1).subsampled(0.1).epsilon_at(1e-6) < 0.3
+        True
         """
         from lapwing.privacy.subsampling import subsample
 
@@ -217,6 +264,12 @@ class Loss(metaclass=Helpful):
 
         Returns:
             What an attacker can learn about one unit, at worst.
+
+        Raises:
+            InvalidParameter: If `prior` or `alpha` is not between 0 and 1, or the delta is too large for `population`.
+
+        >>> PureDP(1).explain(prior=0.1).data["out_of_100_after"]
+        24
         """
         from lapwing.privacy.explanation import explain
 
@@ -231,6 +284,13 @@ class Loss(metaclass=Helpful):
 
         Returns:
             The larger loss, of the same kind.
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1.
+            UnsupportedConversion: If no bound for groups is proven for this loss.
+
+        >>> print(PureDP(1).for_group(4))
+        ε = 4 (add_remove, per person)
         """
 
     @abstractmethod
@@ -267,6 +327,9 @@ class PureDP(Loss):
     Args:
         epsilon: ε, 0 or more.
 
+    Raises:
+        InvalidParameter: If `epsilon` is negative or not a number, or the relation or unit is unknown.
+
     >>> PureDP(1) + 2 * PureDP(0.5)
     PureDP(epsilon=2, relation='add_remove', unit='person')
     """
@@ -289,7 +352,11 @@ class PureDP(Loss):
         return Loss.to_approx(self, delta)
 
     def to_zcdp(self) -> ZCDP:
-        """ρ = ε²/2 (Bun and Steinke 2016, Proposition 1.4)."""
+        """ρ = ε²/2 (Bun and Steinke 2016, Proposition 1.4).
+
+        Returns:
+            A concentrated loss with a delta of 0.
+        """
         return ZCDP(self.epsilon**2 / 2, **self.frame)
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
@@ -299,7 +366,11 @@ class PureDP(Loss):
         return curve(lambda order: bounds.pure_renyi(self.epsilon, order), orders, like=self)
 
     def for_group(self, size: int) -> PureDP:
-        """kε: each of the k steps from one table to the other costs ε."""
+        """kε: each of the k steps from one table to the other costs ε.
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1.
+        """
         return self._repeated(checks.whole(size=size))
 
     def _repeated(self, count: int) -> PureDP:
@@ -335,6 +406,10 @@ class ApproxDP(Loss):
         population: A public number of units N. A delta of 1/N or more is then refused: it permits a mechanism that
             publishes somebody's record outright.
 
+    Raises:
+        InvalidParameter: If `epsilon` or `delta` is negative, `delta` is 1 or more or too large for `population`, or
+            the relation or unit is unknown.
+
     >>> print(ApproxDP(1, 1e-6) + ApproxDP(0.5, 1e-6))
     ε = 1.5, δ = 2e-06 (add_remove, per person)
     """
@@ -363,6 +438,9 @@ class ApproxDP(Loss):
 
         Proof: by KOV the mechanism post-processes randomized response at ε outside an event of probability δ; there
         Proposition 1.4 of Bun and Steinke applies, and that is the definition of approximate zCDP (their section 8).
+
+        Returns:
+            A concentrated loss with the same delta.
         """
         return ZCDP(self.epsilon**2 / 2, self.delta, **self.frame)
 
@@ -373,7 +451,11 @@ class ApproxDP(Loss):
         return PureDP(self.epsilon, **self.frame).to_renyi(orders)
 
     def for_group(self, size: int) -> ApproxDP:
-        """(kε, δ·Σ e^(iε)), i < k, which is at most the textbook k·e^((k−1)ε)·δ (see `bounds.group_delta`)."""
+        """(kε, δ·Σ e^(iε)), i < k, which is at most the textbook k·e^((k−1)ε)·δ (see `bounds.group_delta`).
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1, or the delta of the group reaches 1.
+        """
         k = checks.whole(size=size)
         delta = bounds.group_delta(self.epsilon, self.delta, k)
         return self._like(k * self.epsilon, bounds.ONE if delta is None else delta)
@@ -412,6 +494,9 @@ class ZCDP(Loss):
         rho: ρ, 0 or more.
         delta: The probability of an event outside of which this holds (approximate zCDP). 0 means that it always holds.
 
+    Raises:
+        InvalidParameter: If `rho` or `delta` is negative, `delta` is 1 or more, or the relation or unit is unknown.
+
     >>> 4 * ZCDP(0.5)
     ZCDP(rho=2, delta=0, relation='add_remove', unit='person')
     """
@@ -433,7 +518,11 @@ class ZCDP(Loss):
         assign(self, rho=bounds.tidy(checks.not_negative(rho=rho)), delta=bounds.tidy(below_one(delta=delta)))
 
     def to_zcdp(self) -> ZCDP:
-        """Itself."""
+        """Itself.
+
+        Returns:
+            The same loss, unchanged.
+        """
         return self
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
@@ -449,6 +538,7 @@ class ZCDP(Loss):
 
         Raises:
             UnsupportedConversion: If the loss has a delta, and the group has more than one unit.
+            InvalidParameter: If `size` is not a whole number of at least 1.
         """
         k = checks.whole(size=size)
         if self.delta and k > 1:

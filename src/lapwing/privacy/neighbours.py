@@ -16,6 +16,7 @@ from lapwing import checks
 from lapwing.errors import InvalidParameter
 
 Relation = Literal["add_remove", "replace"]
+"""Which tables are neighbours: those with one unit more or less (add_remove), or with one unit replaced."""
 
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace")
 

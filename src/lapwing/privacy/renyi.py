@@ -40,6 +40,10 @@ class RenyiDP(Loss):
         orders: The orders, each above 1, in rising order.
         epsilons: The bound at each order.
 
+    Raises:
+        InvalidParameter: If the orders are not above 1 and rising, an epsilon is negative, or there are not as many
+            epsilons as orders.
+
     >>> RenyiDP([2, 8], [0.1, 0.4]).epsilon_at(1e-6) < 3
     True
     """
@@ -73,6 +77,9 @@ class RenyiDP(Loss):
 
         Returns:
             The bound at the next order listed; None beyond the last.
+
+        Raises:
+            InvalidParameter: If `order` is not a finite number.
         """
         wanted = checks.exact(order=order)
         place = bisect_left(self.orders, wanted)
@@ -86,6 +93,7 @@ class RenyiDP(Loss):
 
         Raises:
             UnsupportedConversion: If all of them are beyond the last one listed.
+            InvalidParameter: If the orders are not above 1 and rising.
         """
         if orders is None:
             return self
@@ -101,6 +109,10 @@ class RenyiDP(Loss):
         Proof: for 1/p + 1/q = 1, Hölder's inequality applied to P^α Q^(1−α) = (P^α R^(1/p−α))·(R^(α−1/p) Q^(1−α)) gives
         D_α(P‖Q) ≤ (α − 1/p)/(α − 1)·D_{pα}(P‖R) + D_{q(α−1/p)}(R‖Q). With R halfway between the two tables, a group of
         k follows from groups of ⌈k/2⌉ and ⌊k/2⌋; any p is valid, and we try those for which pα is listed.
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1.
+            UnsupportedConversion: If the curve has too few orders for a group of this size.
         """
         return self._group(checks.whole(size=size), {1: self})
 

@@ -26,6 +26,9 @@ _HINT = 'Write Trust(towards="either server alone", not_towards="both together",
 class Trust(metaclass=Helpful):
     """What must be true for a loss to hold, in words.
 
+    Raises:
+        InvalidParameter: If a part is not text, or `assumes` or `published` is not a list of texts.
+
     >>> trust = Trust(towards="either server alone", not_towards="both together", behaviour="semi-honest")
     >>> print(trust)
     this holds against either server alone (semi-honest), not against both together
@@ -89,7 +92,11 @@ class Trust(metaclass=Helpful):
         return self.towards, self.not_towards, self.behaviour
 
     def to_dict(self) -> dict[str, Any]:
-        """The trust as plain data."""
+        """The trust as plain data.
+
+        Returns:
+            A dictionary of texts and lists of texts, which `Trust.from_dict` reads back.
+        """
         return {
             "towards": self.towards,
             "not_towards": self.not_towards,

@@ -111,7 +111,12 @@ class Contest:
         return all(score.bound is None or score.low <= score.bound for score in self.scores)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The scores as rows of plain values, for a table or a CSV."""
+        """The scores as rows of plain values, for a table or a CSV.
+
+        Returns:
+            A dictionary for each method, with the columns `attack`, `method`, `epsilon`, `rounds`, `success`, `low`,
+                `high`, `bound` and `chance`.
+        """
         names = ("method", "epsilon", "rounds", "success", "low", "high", "bound")
         return [
             {"attack": self.attack.name, **{name: getattr(score, name) for name in names}, "chance": self.attack.chance}
@@ -187,6 +192,9 @@ class Attack:
 
         Returns:
             The scores, with the bounds that hold for every attacker.
+
+        Raises:
+            InvalidParameter: If `rounds` is less than 1, or an epsilon is not positive.
         """
         count = checks.whole(rounds=self.rounds if rounds is None else rounds, minimum=1)
         levels = [

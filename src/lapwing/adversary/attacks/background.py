@@ -51,6 +51,9 @@ def background(
     Returns:
         A conclusion for each person whom some row fits.
 
+    Raises:
+        InvalidParameter: If a column does not exist, or a likelihood is negative.
+
     >>> wards = {"age": ["60-70", "60-70"], "illness": ["Parkinson's", "stroke"]}
     >>> print(*background(wards, ["age"], "illness", {"Mrs. Brown": {"age": 65}}, likelihood={"stroke": 9}))
     Mrs. Brown: stroke (90.0% sure). It is 1 of 2 rows, and fits what is known 9 times as well as others.

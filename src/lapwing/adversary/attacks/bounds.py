@@ -26,6 +26,9 @@ def best_guess(epsilon: Number, *, prior: Number = 0.5, delta: Number = 0) -> fl
     Returns:
         A probability, from `prior` to 1.
 
+    Raises:
+        InvalidParameter: If `epsilon` is negative, or `prior` or `delta` is not between 0 and 1.
+
     >>> best_guess(0), round(best_guess(1), 3), best_guess(0, prior=0.1)
     (0.5, 0.731, 0.1)
     """
@@ -49,6 +52,9 @@ def best_advantage(epsilon: Number, delta: Number = 0) -> float:
 
     Returns:
         A number from 0 (nothing is learned) to 1 (everything is).
+
+    Raises:
+        InvalidParameter: If `epsilon` is negative, or `delta` is not between 0 and 1.
 
     >>> round(best_advantage(1), 3)
     0.462

@@ -51,6 +51,9 @@ def largest_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
     Returns:
         A conclusion for each person whose value follows. Nothing is said about the others.
 
+    Raises:
+        InvalidParameter: If there are fewer than 3 people.
+
     >>> from lapwing.anonymity import MaxAuditor
     >>> print(*largest_by_refusals(MaxAuditor([7, 9, 8], simulatable=False).ask, people=3))
     person 1: 9 (certainly). The maximum of 0 to 2 was answered. Without person 1 it was refused.
@@ -81,6 +84,9 @@ def table_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
 
     Returns:
         A conclusion for each person. They are certain, or 50 % sure if no question could tell 0 from 1.
+
+    Raises:
+        InvalidParameter: If there are fewer than 2 people.
 
     >>> from lapwing.anonymity import ExhaustiveAuditor
     >>> auditor = ExhaustiveAuditor([1, 1, 0, 0, 1], domain=(0, 1), simulatable=False)

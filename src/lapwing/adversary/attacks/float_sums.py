@@ -65,6 +65,9 @@ def float_sum(output: float, *, sums: tuple[float, float], scale: float) -> Conc
     Returns:
         True if the target is more likely in the data, False otherwise, and how sure the attacker is.
 
+    Raises:
+        InvalidParameter: If `scale` is not positive.
+
     >>> from lapwing.adversary.attacks.float_sums import rounded_rows, running_sum
     >>> sums = tuple(running_sum(rounded_rows(target)) for target in (None, 1))  # a record of at most 1
     >>> sums

@@ -93,6 +93,9 @@ def float_laplace(
     Returns:
         The likelier value, and how sure the attacker is.
 
+    Raises:
+        InvalidParameter: If `scale` is not positive, or there is no output, or one is not finite.
+
     >>> from lapwing.adversary.attacks.floats import naive_laplace
     >>> from lapwing.noise import Reproducible
     >>> outputs = [naive_laplace(1.0, scale=10.0, entropy=Reproducible(b"doc"))]
@@ -156,6 +159,9 @@ def float_gaussian(outputs: Pair, *, values: tuple[Pair, Pair] = ((0.0, 0.0), (1
 
     Returns:
         The likelier pair, and how sure the attacker is.
+
+    Raises:
+        InvalidParameter: If `sigma` is not positive, or there are not two finite outputs.
 
     >>> from lapwing.adversary.attacks.floats import naive_gaussian_pair
     >>> from lapwing.noise import Reproducible

@@ -153,6 +153,9 @@ class Linkage:
 
         Returns:
             The likeliest value; None with a chance of 0 if no row fits.
+
+        Raises:
+            InvalidParameter: If `values` does not have one entry for each row of the released table.
         """
         self._every_row(values=values)
         rows = self.rows_for(person)
@@ -173,6 +176,9 @@ class Linkage:
 
         Returns:
             A number from 0 to 1; 0 if no row is named.
+
+        Raises:
+            InvalidParameter: If `truth` does not have one entry for each row of the released table.
         """
         self._every_row(truth=truth)
         named = self.named
@@ -186,6 +192,9 @@ class Linkage:
 
         Returns:
             A number from 0 to 1.
+
+        Raises:
+            InvalidParameter: If `truth` does not have one entry for each row of the released table.
         """
         self._every_row(truth=truth)
         return sum(truth[row] == person for row, person in self.named.items()) / len(truth) if len(truth) else 0.0
@@ -222,6 +231,9 @@ def linkage(
 
     Returns:
         Which rows fit which people.
+
+    Raises:
+        InvalidParameter: If a column of `on` is missing from a table, or `coverage` is 0, or not between 0 and 1.
 
     >>> released = {"born": [1971, 1980], "sex": ["f", "m"], "diagnosis": ["asthma", "HIV"]}
     >>> known = {"name": ["Ada", "Bob", "Carl"], "born": [1971, 1980, 1980], "sex": ["f", "m", "m"]}

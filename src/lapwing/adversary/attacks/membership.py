@@ -70,6 +70,9 @@ class Membership:
 
         Returns:
             The lower and the upper end.
+
+        Raises:
+            InvalidParameter: If `confidence` is not between 0 and 1, or the members and the others are not known.
         """
         inside, alpha = self._known(), (1 - float(checks.probability(confidence=confidence))) / 4
         hits, alarms = (
@@ -85,12 +88,22 @@ class Membership:
 
         Returns:
             A number from 0 to 1.
+
+        Raises:
+            InvalidParameter: If `false_alarms` is not between 0 and 1, or the members and the others are not known.
         """
         inside, share = self._known(), float(checks.share(false_alarms=false_alarms))
         return hits_at(self.scores, inside, share)
 
     def curve(self) -> tuple[Floats, Floats]:
-        """False alarms and hits for every threshold, from the strictest to the laxest."""
+        """False alarms and hits for every threshold, from the strictest to the laxest.
+
+        Returns:
+            The shares of false alarms and the shares of hits, both rising from 0 to 1.
+
+        Raises:
+            InvalidParameter: If the members and the others are not known.
+        """
         inside = self._known()
         order = np.argsort(-self.scores, kind="stable")
         last = np.append(np.diff(self.scores[order]) != 0, True)  # a threshold takes equal values together
@@ -115,7 +128,11 @@ class Membership:
         return self.explain()
 
     def explain(self) -> str:
-        """How well the attack does, in words."""
+        """How well the attack does, in words.
+
+        Returns:
+            A few sentences. If the members are not known, they say only how many are suspected.
+        """
         called = int(self.guesses.sum())
         if self.truth is None or self.truth.all() or not self.truth.any():
             surest = float(np.max(np.maximum(self.chances, 1 - self.chances)))

@@ -66,6 +66,9 @@ def renewal(reports: Reports, candidates: Sequence[Any], *, about: str = "the ta
     Returns:
         The likeliest answer, and how sure the attacker is.
 
+    Raises:
+        InvalidParameter: If the reports come from another protocol, or there is no report or no candidate.
+
     >>> from lapwing.adversary.attacks.attack import repeatable
     >>> from lapwing.crowd import CountMeanSketch
     >>> month = CountMeanSketch(epsilon=2, functions=1024, width=128).randomize(["💊"] * 30, repeatable("month"))

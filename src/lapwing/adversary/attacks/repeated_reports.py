@@ -104,6 +104,9 @@ def repeated_reports(
     Returns:
         The likeliest answer, and how sure the attacker is.
 
+    Raises:
+        InvalidParameter: If there is no report or no candidate.
+
     >>> from lapwing.adversary.attacks.attack import repeatable
     >>> from lapwing.adversary.attacks.repeated_reports import CHROME, SITES, fresh_reports
     >>> rows = fresh_reports(CHROME, "site3.example", 100, repeatable("fresh"))

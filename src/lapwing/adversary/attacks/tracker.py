@@ -105,6 +105,9 @@ def find_tracker(count: Ask, candidates: Iterable[Formula], *, smallest: int) ->
     Returns:
         The first formula that is a tracker; None if none is.
 
+    Raises:
+        InvalidParameter: If `smallest` is not a whole number of at least 1.
+
     >>> from lapwing.anonymity import RestrictedQueries, where
     >>> staff = {"sex": ["f"] * 4 + ["m"] * 4, "job": ["judge"] + ["clerk"] * 7}
     >>> queries = RestrictedQueries(staff, smallest=2)

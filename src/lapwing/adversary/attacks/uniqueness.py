@@ -67,6 +67,9 @@ class Uniqueness:
 
         Returns:
             A number from 0 to 1.
+
+        Raises:
+            InvalidParameter: If `size` is not a whole number of at least 1.
         """
         most = checks.whole(size=size)
         return float(self.sizes[self.sizes <= most].sum() / self.rows) if self.rows else 0.0
@@ -138,6 +141,9 @@ def coarsen(table: Any, **how: Coarser) -> Columns:
 
     Returns:
         All columns by name.
+
+    Raises:
+        InvalidParameter: If a column does not exist, or its values cannot be made coarser in this way.
 
     >>> from datetime import date
     >>> coarsen({"born": [date(1971, 10, 2)], "zip": ["02138"], "age": [53]}, born="year", zip=3, age=10)

@@ -52,6 +52,9 @@ class Aggregate(metaclass=Helpful):
         name: What the column of the answer is called. None means a name made from the kind and the columns.
         weight: Its share of the loss beside other aggregates of the same question.
 
+    Raises:
+        InvalidParameter: If `weight` is not positive, or something in `of` is neither a column nor an expression.
+
     >>> isinstance(lw.mean("age"), lw.Aggregate)
     True
     """
@@ -126,7 +129,11 @@ class Aggregate(metaclass=Helpful):
         return replace(self, name=name)
 
     def parts(self) -> list[str]:
-        """What stands between its parentheses."""
+        """What stands between its parentheses.
+
+        Returns:
+            The columns or expressions as text, in the order in which they were given.
+        """
         return [str(part) for part in self.of]
 
     def __str__(self) -> str:
@@ -223,7 +230,11 @@ class Aggregate(metaclass=Helpful):
         return record
 
     def saved_options(self) -> dict[str, Any]:
-        """What else a saved question must say."""
+        """What else a saved question must say.
+
+        Returns:
+            The options by name, as JSON can hold them. Empty if the kind has no options.
+        """
         return {}
 
     @classmethod
@@ -274,7 +285,11 @@ class Aggregate(metaclass=Helpful):
 
     @classmethod
     def filtered(cls) -> type[Aggregate]:
-        """What it is with FILTER (WHERE …)."""
+        """What it is with FILTER (WHERE …).
+
+        Returns:
+            The class of the aggregate that counts only the rows of the filter.
+        """
         return cls
 
     @classmethod

@@ -226,6 +226,9 @@ def top_k(column: str, k: int, *, name: str | None = None) -> TopK:
     Returns:
         An aggregate for `agg(…)`. Nothing is asked yet.
 
+    Raises:
+        InvalidParameter: If `k` is not a whole number of at least 1.
+
     >>> len(patients.agg(lw.top_k("region", 2)).release(epsilon=1).table)
     2
     """

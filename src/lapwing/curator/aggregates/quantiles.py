@@ -109,6 +109,9 @@ def quantile(column: str, q: Number, *, bounds: Any = None, name: str | None = N
     Returns:
         An aggregate for `agg(…)`. Nothing is asked yet.
 
+    Raises:
+        InvalidParameter: If `q` is not between 0 and 1, or `weight` is not positive.
+
     >>> 40 < patients.agg(lw.quantile("age", 0.9)).release(epsilon=1).value < 100
     True
     """

@@ -35,6 +35,8 @@ class Marginals:
     (12, 2)
     >>> sum(tables["smoker"]["count"]) == sum(tables["region"]["count"])
     True
+    >>> tables.sets
+    (('smoker', 'region'), ('region',))
     """
 
     answer: Answer

@@ -43,6 +43,11 @@ class Query(Question):
 
     Privacy: what the releaser of its tables states; of tables of `lw.open`, add_remove of one unit. Proof: curator.md
 
+    Raises:
+        UnsupportedQuery: If there is no aggregate, a column does not exist or has the wrong type, two columns of the
+            answer have the same name, or the aggregates cannot be asked together.
+        MissingBounds: If a column that is summed or averaged has no bounds.
+
     >>> question = patients.group_by("region").agg(lw.count(), lw.mean("age"))
     >>> len(question.release(epsilon=1).table)
     6
@@ -78,6 +83,9 @@ class Query(Question):
         Returns:
             The question with these bounds.
 
+        Raises:
+            InvalidParameter: If there is no such limit, or it is not a whole number of at least 1.
+
         >>> question = patients.agg(lw.count()).bounded(max_rows_per_unit=2)
         """
         return replace(self, bounding=bounding_of(bounds))
@@ -93,6 +101,11 @@ class Query(Question):
 
         Returns:
             The question, to be quoted and released.
+
+        Raises:
+            InvalidParameter: If the text cannot be read or is no question, or names a field that a question does not
+                have.
+            UnsupportedQuery: If the question does not fit the tables.
 
         >>> lw.Query.from_yaml(patients.agg(lw.count()).to_yaml(), patients) == patients.agg(lw.count())
         True
@@ -110,6 +123,11 @@ class Query(Question):
 
         Returns:
             The question, to be quoted and released.
+
+        Raises:
+            InvalidParameter: If the text cannot be read or is no question, or names a field that a question does not
+                have.
+            UnsupportedQuery: If the question does not fit the tables.
 
         >>> lw.Query.from_json(patients.agg(lw.count()).to_json(), patients) == patients.agg(lw.count())
         True

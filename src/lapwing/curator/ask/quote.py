@@ -30,7 +30,7 @@ from lapwing.privacy import quotes
 from lapwing.privacy.quotes import Line
 
 NO_LEDGER = "no ledger was given, so the spent budget is not recorded"
-"""A note of every question that nobody keeps count of."""
+"""The note of quotes and answers for which no ledger records the spent budget."""
 
 BIN_EDGES = "a bin includes its lower edge but not its upper edge; the last bin includes both"
 

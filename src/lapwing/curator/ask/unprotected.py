@@ -45,6 +45,8 @@ class Unprotected:
 
     >>> patients.agg(lw.count()).unprotected()["count"]
     (3000,)
+    >>> isinstance(patients.agg(lw.count()).unprotected(), lw.Unprotected)
+    True
     """
 
     columns: tuple[Column, ...]

@@ -22,6 +22,7 @@ class EachRow:
 
 
 EACH_ROW: Final = EachRow()
+"""For `unit=`: every row counts as a different person. This is right only if nobody has two rows."""
 
 
 def declared_fields(

@@ -151,6 +151,10 @@ class Answer:
         notes: What a reader must know: which rows count, what was left out.
         provenance: How it was computed: the question, the data sets, the version.
 
+    Raises:
+        InvalidParameter: If there is no column, two columns share a name or differ in length, `confidence` is not
+            between 0 and 1, `loss` is not a loss, or `provenance` does not fit into JSON.
+
     >>> from lapwing.privacy import PureDP
     >>> column = Column("n", "count", (1203,), noise=((1191.0, 1215.0),))
     >>> answer = Answer((column,), PureDP(0.25), None, 0.95, (), {})
@@ -202,6 +206,9 @@ class Answer:
 
     def explain(self) -> Explanation:
         """The guarantee and every column in words, and as data.
+
+        Returns:
+            An explanation. Print it, or read its `data`.
 
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> answer.explain().data["guarantee"]["epsilon"]
@@ -288,6 +295,9 @@ class Answer:
         Returns:
             The figure.
 
+        Raises:
+            InvalidParameter: If the folder of `path` does not exist, or `column` is not in this answer.
+
         >>> import tempfile
         >>> answer = patients.group_by("region").agg(lw.count()).release(epsilon=1)
         >>> figure = answer.plot(tempfile.mkdtemp() + "/regions.png")
@@ -308,6 +318,10 @@ class Answer:
         Returns:
             The tree as text.
 
+        Raises:
+            InvalidParameter: If `column` is no column of values, or `most` is less than 1.
+            InvalidCall: If the answer has no levels.
+
         >>> answer = patients.release_hierarchy(["region", "smoker"], lw.count(), epsilon=1)
         >>> answer.tree().splitlines()[2].startswith("├─ North")
         True
@@ -318,6 +332,12 @@ class Answer:
 
     def leaves(self) -> Table:
         """The rows of an answer of levels that are not divided further, with the `code` of each.
+
+        Returns:
+            A table with the keys, the values, and a column `code`.
+
+        Raises:
+            InvalidCall: If the answer has no levels.
 
         >>> answer = patients.release_hierarchy(["region", "smoker"], lw.count(), epsilon=1)
         >>> len(answer.leaves())
@@ -353,6 +373,9 @@ class Answer:
     def to_json(self) -> str:
         """Everything, exactly, as one line of ASCII; `Answer.from_json` reads it back.
 
+        Returns:
+            The text.
+
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> Answer.from_json(answer.to_json()) == answer
         True
@@ -371,6 +394,9 @@ class Answer:
         Returns:
             The same answer.
 
+        Raises:
+            InvalidParameter: If the text is not an answer, or one of a later version of Lapwing.
+
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> Answer.from_json(answer.to_json()) == answer
         True
@@ -386,6 +412,9 @@ class Answer:
         The ends are called `…_low` and `…_high`. Where a column also has an interval for the population, its ends are
         `…_population_low` and `…_population_high`.
 
+        Returns:
+            A list of equal length for each column, in the order of the answer.
+
         >>> list(patients.agg(lw.count()).release(epsilon=0.5).to_dict())
         ['count', 'count_low', 'count_high']
         """
@@ -395,6 +424,13 @@ class Answer:
 
     def to_arrow(self) -> Any:
         """The columns of `to_dict` as a table of pyarrow.
+
+        Returns:
+            A `pyarrow.Table`.
+
+        Raises:
+            InvalidParameter: If whole numbers of a column do not fit into 64 bits.
+            MissingExtra: If pyarrow is not installed.
 
         >>> patients.agg(lw.count()).release(epsilon=0.5).to_arrow().num_rows
         1
@@ -406,6 +442,13 @@ class Answer:
     def to_polars(self) -> Any:
         """The columns of `to_dict` as a frame of Polars.
 
+        Returns:
+            A `polars.DataFrame`.
+
+        Raises:
+            InvalidParameter: If whole numbers of a column do not fit into 64 bits.
+            MissingExtra: If Polars is not installed.
+
         >>> patients.agg(lw.count()).release(epsilon=0.5).to_polars().height
         1
         """
@@ -415,6 +458,13 @@ class Answer:
 
     def to_pandas(self) -> Any:
         """The columns of `to_dict` as a frame of pandas.
+
+        Returns:
+            A `pandas.DataFrame`.
+
+        Raises:
+            InvalidParameter: If whole numbers of a column do not fit into 64 bits.
+            MissingExtra: If pandas is not installed.
 
         >>> len(patients.group_by("region").agg(lw.count()).release(epsilon=0.5).to_pandas())
         6
@@ -431,6 +481,9 @@ class Answer:
 
         Returns:
             The text.
+
+        Raises:
+            OSError: If the file cannot be written.
 
         >>> patients.agg(lw.count()).release(epsilon=0.5).to_csv().splitlines()[0]
         'count,count_low,count_high'

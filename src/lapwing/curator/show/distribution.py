@@ -83,6 +83,10 @@ class Distribution(Answer):
 
         Returns:
             The same answer as a distribution.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> lw.Distribution.of(ages, ages.edges, ages.width) == ages
+        True
         """
         parts = {part.name: getattr(answer, part.name) for part in fields(Answer)}
         return Distribution(**parts, edges=edges, width=width)
@@ -94,11 +98,15 @@ class Distribution(Answer):
             q: The share, above 0 and below 1.
 
         Returns:
-            The value, found as if values between two edges were spread evenly. Its interval covers the smallest value
-                that at least the share `q` of the values does not exceed; its ends are edges.
+            The value, found as if values between two edges were spread evenly. The ends of its interval are edges. It
+                covers the smallest value that at least the share `q` of the values does not exceed.
 
         Raises:
             InvalidParameter: If `q` is 0 or 1: the least and the greatest value belong to one unit.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> 40 <= ages.quantile(0.5).low <= ages.quantile(0.5).high <= 60
+        True
         """
         share = float(checks.share(q=q))
         if not 0 < share < 1:
@@ -126,6 +134,10 @@ class Distribution(Answer):
 
         Raises:
             InvalidParameter: If one of them is not an edge, or `high` is not above `low`.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> 1800 < ages.between(20, 65).value < 2500
+        True
         """
         first, last = self._place("low", low), self._place("high", high)
         if not first < last:
@@ -144,6 +156,13 @@ class Distribution(Answer):
 
         Returns:
             The share, from 0 to 1, with its interval.
+
+        Raises:
+            InvalidParameter: If it is not an edge.
+
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> ages.below(20).value < 0.2
+        True
         """
         place = self._place("edge", edge)
         if place == 0:
@@ -174,6 +193,10 @@ class Distribution(Answer):
 
         Returns:
             The figure.
+
+        >>> import tempfile
+        >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+        >>> figure = ages.plot(tempfile.mkdtemp() + "/ages.png")
         """
         if column not in (None, SHARE):
             return Answer.plot(self, path, column)

@@ -194,6 +194,8 @@ class History(Answer):
     >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
     >>> [str(month) for month in stream.history()["month"]]
     ['2024-01-01', '2024-02-01']
+    >>> isinstance(stream.history(), lw.History)
+    True
     """
 
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
@@ -211,5 +213,9 @@ class History(Answer):
         return lines.draw(self, path, column)
 
     def to_frame(self) -> Any:
-        """The columns of `to_dict` as a frame of pandas."""
+        """The columns of `to_dict` as a frame of pandas.
+
+        Returns:
+            A `pandas.DataFrame` with a row for each group of each step.
+        """
         return self.to_pandas()

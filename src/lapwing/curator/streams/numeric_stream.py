@@ -121,6 +121,13 @@ class NumericStream:
         Raises:
             InvalidParameter: If `step` is later than the next one.
             InvalidCall: If the stream has ended.
+            StreamDamaged: If the file of the stream holds counters of another step.
+
+        >>> import tempfile
+        >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
+        >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
+        >>> print(stream.observe([5, 8]))
+        step 1: the threshold is still to be chosen
         """
         wanted = None if step is None else checks.whole(step=step)
         with self.file.transaction() as database:
@@ -140,12 +147,39 @@ class NumericStream:
 
         Returns:
             The stored total.
+
+        Raises:
+            InvalidParameter: If the step is not closed yet.
+            InvalidCall: If no step is closed yet.
+
+        >>> import tempfile
+        >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
+        >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
+        >>> for minute in range(2):
+        ...     total = stream.observe([5, 8])
+        >>> stream.at(1).step
+        1
         """
         with self.file.transaction(write=False) as database:
             return self._shown(database, step)
 
     def estimate(self) -> NumericTotal:
-        """The total so far."""
+        """The total so far.
+
+        Returns:
+            The total after the last closed step.
+
+        Raises:
+            InvalidCall: If no step is closed yet.
+
+        >>> import tempfile
+        >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
+        >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
+        >>> for minute in range(2):
+        ...     total = stream.observe([5, 8])
+        >>> stream.estimate() == total
+        True
+        """
         with self.file.transaction(write=False) as database:
             return self._shown(database, states.closed_steps(database))
 
@@ -158,6 +192,18 @@ class NumericStream:
 
         Returns:
             The sum. It has an interval if it begins and ends with a block.
+
+        Raises:
+            InvalidParameter: If `first` is one of the first steps, or `last` is before `first` or not closed yet.
+            InvalidCall: If no step is closed yet.
+
+        >>> import tempfile
+        >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=20)
+        >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
+        >>> for minute in range(30):
+        ...     total = stream.observe([5, 8])
+        >>> stream.between(21, 30).step
+        30
         """
         start = checks.whole(minimum=self.mechanism.first + 1, first=first) - 1
         stop = checks.whole(minimum=start + 1, last=last)
@@ -177,6 +223,14 @@ class NumericStream:
 
         Returns:
             One total for each step.
+
+        >>> import tempfile
+        >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=20)
+        >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
+        >>> for minute in range(22):
+        ...     total = stream.observe([5, 8])
+        >>> len(stream.history())  # of steps 21 and 22
+        2
         """
         with self.file.transaction(write=False) as database:
             shown = [estimates[0][0] for estimates, _ in states.all_shown(database)]
@@ -184,7 +238,17 @@ class NumericStream:
         return self.mechanism.looking_back(later) if looking_back else later
 
     def end(self) -> None:
-        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back."""
+        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back.
+
+        >>> import tempfile
+        >>> delays = lw.Tops(epsilon=1, bound=600, steps=400, first=200)
+        >>> stream = lw.open_numeric_stream(tempfile.mkdtemp() + "/delays.stream", delays)
+        >>> for minute in range(2):
+        ...     total = stream.observe([5, 8])
+        >>> stream.end()
+        >>> stream.left
+        0
+        """
         with self.file.transaction() as database:
             if "ended" not in states.facts(database):
                 states.remember(database, "ended", True)

@@ -77,6 +77,10 @@ class StreamQuestion:
 
         Returns:
             The price, and the expected errors after the first, the middle and the last step, at worst, and for 7 steps.
+
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> print(question.quote(epsilon=1).loss)
+        ε = 1 (add_remove, per patient)
         """
         spend = budget_of(self.definition, epsilon, delta, rho)
         warn_if_large(spend.stated, "this stream")
@@ -116,6 +120,11 @@ class StreamQuestion:
             BudgetExceeded: If the ledger has less left than the stream costs.
             InvalidParameter: If the file holds another stream.
             IncompatibleLosses: If the ledger promises more than the stream protects.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1).left
+        12
         """
         spend = budget_of(self.definition, epsilon, delta, rho)
         warn_if_large(spend.stated, "this stream")

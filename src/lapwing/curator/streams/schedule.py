@@ -44,7 +44,11 @@ def moment_of(name: str, value: Any) -> dt.datetime:
 
 
 def now() -> dt.datetime:
-    """The time by the clock of this machine, in UTC."""
+    """The time by the clock of this machine, in UTC.
+
+    Returns:
+        The moment, without a time zone, as tables have it.
+    """
     return dt.datetime.now(dt.UTC).replace(tzinfo=None)
 
 

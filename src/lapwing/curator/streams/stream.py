@@ -156,6 +156,15 @@ class Stream:
         Raises:
             InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
             InvalidCall: If all steps are closed, or the stream was ended.
+            StreamDamaged: If the file of the stream holds counters of another step.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> january = stream.observe([{"patient": 1}, {"patient": 2}])
+        >>> february = stream.observe()  # no rows
+        >>> stream.closed
+        2
         """
         check_options("observe", options)
         moment = moment_of("clock", self.clock())
@@ -187,6 +196,13 @@ class Stream:
 
         Raises:
             InvalidCall: If the stream has `every="step"`, so that no clock knows its steps.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> december = stream.catch_up([{"patient": 1}])  # the whole year is over
+        >>> stream.left
+        0
         """
         if self.definition.schedule.every == "step":
             raise InvalidCall("catch_up", "you say when a step of this stream ends", "Write stream.observe(rows).")
@@ -207,6 +223,19 @@ class Stream:
 
         Returns:
             Whether the rows were taken: False if the batch was taken before.
+
+        Raises:
+            InvalidParameter: If `batch` is not a name and a number below 2^63, or the rows lack a column that the
+                stream reads.
+            InvalidCall: If all steps are closed, or the stream was ended.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> stream.add([{"patient": 1}], batch=("log", 17))
+        True
+        >>> stream.add([{"patient": 1}], batch=("log", 17))  # the same batch again
+        False
         """
         check_options("add", options)
         _check_batch(batch)
@@ -228,7 +257,16 @@ class Stream:
         return True
 
     def end(self) -> None:
-        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back."""
+        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> stream.end()
+        >>> stream.closed, stream.left
+        (2, 0)
+        """
         with self.file.transaction() as database:
             facts = state.facts(database)
             if "ended" not in facts:
@@ -357,6 +395,16 @@ class Stream:
 
         Returns:
             The stored answer. With `consecutive_steps=` it is about that step alone.
+
+        Raises:
+            InvalidParameter: If the step is not closed yet.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> stream.at(2).value == stream.at("2024-02-01").value == answer.value
+        True
         """
         with self.file.transaction(write=False) as database:
             place = self._closed(database, step)
@@ -370,7 +418,21 @@ class Stream:
         return self._teller.answer(columns, place, says=says)
 
     def estimate(self) -> Answer:
-        """The totals so far, each with its interval."""
+        """The totals so far, each with its interval.
+
+        Returns:
+            The totals after the last closed step.
+
+        Raises:
+            InvalidCall: If no step is closed yet.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> stream.estimate().value == answer.value  # the noise is not drawn again
+        True
+        """
         return self.at(self._last())
 
     def window(self, steps: int, *, until: Any = None) -> Answer:
@@ -382,6 +444,18 @@ class Stream:
 
         Returns:
             The sums, each with its interval.
+
+        Raises:
+            InvalidParameter: If `steps` is less than 1, or `until` is not closed yet.
+            InvalidCall: If no step is closed yet, or the stream protects consecutive steps, so that its answers do not
+                add up.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.window(1).table)  # February alone
+        1
         """
         last = self._last() if until is None else self.definition.schedule.step_of(until)
         return self._over(max(0, last - checks.whole(steps=steps)), last)
@@ -398,6 +472,14 @@ class Stream:
 
         Raises:
             InvalidParameter: If `first` is after `last`, or `last` is not closed yet.
+            InvalidCall: If the stream protects consecutive steps, so that its answers do not add up.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.between("2024-01-01", "2024-02-29").table)
+        1
         """
         schedule = self.definition.schedule
         start, stop = schedule.step_of(first), schedule.step_of(last)
@@ -413,6 +495,18 @@ class Stream:
 
         Returns:
             The answers, with the step in the first column.
+
+        Raises:
+            InvalidParameter: If `window` is less than 1.
+            InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps, so
+                that its answers do not add up.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> [str(month) for month in stream.history()["month"]]
+        ['2024-01-01', '2024-02-01']
         """
         parts, says = self._each(window)
         return self._told_each(parts, says)
@@ -428,6 +522,18 @@ class Stream:
 
         Returns:
             The largest groups, in falling order of their noisy values.
+
+        Raises:
+            InvalidParameter: If `most` or `window` is less than 1, `output` is no column of values, or `until` is not
+                closed yet.
+            InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
+
+        >>> import tempfile
+        >>> regions = {"by": "region", "every": "month", "steps": 12, "start": "2024-01-01", "active_steps": 1}
+        >>> stream = patients.stream(lw.count(), **regions).open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.top(2).table)
+        2
         """
         last = self._last() if until is None else until
         answer = self.at(last) if window is None else self.window(window, until=last)
@@ -444,6 +550,17 @@ class Stream:
 
         Returns:
             The largest groups of each step, with the step and the rank in the first columns.
+
+        Raises:
+            InvalidParameter: If `most` or `window` is less than 1, or `output` is no column of values.
+            InvalidCall: If no step is closed yet, or `window` is given and the stream protects consecutive steps.
+
+        >>> import tempfile
+        >>> regions = {"by": "region", "every": "month", "steps": 12, "start": "2024-01-01", "active_steps": 1}
+        >>> stream = patients.stream(lw.count(), **regions).open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> len(stream.top_history(3).table)  # 3 regions after each of 2 months
+        6
         """
         count = checks.whole(most=most)
         parts, says = self._each(window)
@@ -485,7 +602,18 @@ class Stream:
         return replace(answer, notes=(*answer.notes, *notes))
 
     def explain(self) -> Explanation:
-        """The guarantee, and what is shown, in words."""
+        """The guarantee, and what is shown, in words.
+
+        Returns:
+            The explanation of the last answer. Before the first step, that of the loss alone.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> print(stream.explain().text.partition(":")[0])
+        ε = 1 (add_remove, per patient)
+        """
         return self.estimate().explain() if self.closed else self.loss.explain()
 
     def statement(self, ledger: Ledger | None = None, *, owner: str = "the owner of the data") -> Statement:
@@ -497,6 +625,13 @@ class Stream:
 
         Returns:
             A statement with `to_markdown()`, `to_json()` and `to_html()`, a page to print.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> answer = stream.observe([{"patient": 1}, {"patient": 2}], step=2)
+        >>> print(stream.statement().to_markdown().splitlines()[0])
+        # Privacy statement
         """
         teller = self._teller
         return statement_of(

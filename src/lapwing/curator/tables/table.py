@@ -107,6 +107,9 @@ class PrivateTable(OpenedTable):
         Returns:
             The table with these columns. It still knows whose row each is. Nothing is read yet.
 
+        Raises:
+            UnsupportedQuery: If a column does not exist, or an expression cannot be read.
+
         >>> costs = patients.select("region", per_visit="cost / (visits + 1)")
         >>> 0 < costs.agg(lw.mean("per_visit", bounds=(0, 500))).release(epsilon=1).value < 500
         True
@@ -189,6 +192,9 @@ class PrivateTable(OpenedTable):
         Returns:
             The table with these bounds.
 
+        Raises:
+            InvalidParameter: If there is no such limit, or it is not a whole number of at least 1.
+
         >>> 2900 < patients.bounded(max_rows_per_unit=2).agg(lw.count()).release(epsilon=1).value < 3100
         True
         """
@@ -265,6 +271,12 @@ class PrivateTable(OpenedTable):
         Returns:
             The question, to be quoted and released.
 
+        Raises:
+            InvalidParameter: If there is no level.
+            UnsupportedQuery: If a column does not exist, an aggregate is no sum over parts, or a level is a
+                number without declared values.
+            MissingBounds: If a column that is summed has no bounds.
+
         >>> question = patients.hierarchy(["region", "smoker"], lw.count())
         >>> [expected.output for expected in question.quote(epsilon=1).expected]
         ['count (level total)', 'count (level region)', 'count (level smoker)']
@@ -294,6 +306,14 @@ class PrivateTable(OpenedTable):
 
         Returns:
             An answer with a row for each node. `answer.tree()` shows it as a tree.
+
+        Raises:
+            InvalidParameter: If there is no level, or the price is not a number above 0.
+            InvalidCall: If no price is given or several are, or an option does not exist.
+            UnsupportedQuery: If a column does not exist, an aggregate is no sum over parts, or a level is a
+                number without declared values.
+            MissingBounds: If a column that is summed has no bounds.
+            BudgetExceeded: If the ledger has less left than it costs.
 
         >>> answer = patients.release_hierarchy(["region", "smoker"], lw.count(), epsilon=1)
         >>> by_level = list(zip(answer["level"], answer["count"], strict=True))
@@ -350,6 +370,12 @@ class PrivateTable(OpenedTable):
         Returns:
             The question, to be quoted and released. Its answer holds a table for each set.
 
+        Raises:
+            InvalidParameter: If no table is named, or the weights are not as many as the tables.
+            UnsupportedQuery: If a column does not exist, an aggregate is no sum over parts, or a column has no declared
+                values.
+            MissingBounds: If a column that is summed has no bounds.
+
         >>> tables = patients.marginals([["smoker", "region"], ["region"]]).release(epsilon=1)
         >>> sum(tables["smoker", "region"]["count"]) == sum(tables["region"]["count"])
         True
@@ -405,6 +431,12 @@ class PrivateTable(OpenedTable):
         Returns:
             The stream, to be quoted and opened. Nothing is read or spent yet.
 
+        Raises:
+            InvalidParameter: If nothing is asked, `every` is unknown, or nothing says in how many steps a unit counts.
+            UnsupportedQuery: If a column does not exist, an aggregate cannot be added up over steps, or a column to
+                group by has no declared values.
+            MissingBounds: If a column that is summed has no bounds.
+
         >>> days = patients.stream(lw.count(), by="region", every="day", steps=90, start="2024-01-01", active_steps=1)
         >>> print(days.quote(epsilon=1).loss)
         ε = 1 (add_remove, per patient)
@@ -430,6 +462,10 @@ class PrivateTable(OpenedTable):
 
         Returns:
             The question, to be quoted and released.
+
+        Raises:
+            UnsupportedQuery: If the SELECT cannot be read, or asks what cannot be answered privately.
+            InvalidCall: If an option does not exist.
 
         >>> print(patients.query("SELECT AVG(age) FROM patients").quote(epsilon=1, count=3000).loss)
         ε = 1 (add_remove, per patient)
@@ -469,6 +505,7 @@ class PrivateTable(OpenedTable):
             UnsupportedQuery: If the SELECT cannot be read, or asks what cannot be answered privately.
             InvalidParameter: If the price is not a number above 0.
             BudgetExceeded: If the ledger has less left than it costs.
+            InvalidCall: If an option does not exist.
 
         >>> 2900 < patients.sql("SELECT COUNT(*) AS n FROM patients", epsilon=1)["n"][0] < 3100
         True
@@ -486,6 +523,11 @@ class PrivateTable(OpenedTable):
 
         Returns:
             The bounds, and the private histogram that they were read from.
+
+        Raises:
+            InvalidParameter: If the column does not exist or holds no numbers, or the price is not a number above 0.
+            InvalidCall: If no price is given, or several are.
+            BudgetExceeded: If the ledger has less left than it costs.
 
         >>> low, high = patients.bounds("cost", epsilon=1)
         >>> low < high
@@ -506,6 +548,9 @@ class PrivateTable(OpenedTable):
 
         Returns:
             The report.
+
+        Raises:
+            InvalidParameter: If `epsilon` is not positive.
 
         >>> patients.check().rows
         3000
@@ -551,6 +596,10 @@ class PrivateTable(OpenedTable):
 
     def remaining(self) -> Loss | None:
         """What may still be spent.
+
+        Returns:
+            The rest of the allowance. If the analyst has an allowance of their own, what both cover. None without a
+                ledger.
 
         >>> print(patients.remaining())  # no ledger counts
         None
