@@ -49,6 +49,11 @@ class SparseVector(Solvable, Mechanism):
         granularity: Answers and threshold are rounded to multiples of this. By default 1 for a whole sensitivity, else
             about a thousandth of it.
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if cutoff is not a whole number from 1
+            on, if the threshold is too far from 0 for the grid, or if monotone is promised under the relation
+            "replace".
+
     >>> SparseVector(epsilon=10, sensitivity=1, threshold=100, cutoff=2).release([0, 200, 0, 200, 200])
     [False, True, False, True]
     """
@@ -143,6 +148,9 @@ class SparseVector(Solvable, Mechanism):
 
         Args:
             questions: How many replies the bound covers at once.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if questions is not a whole number from 1 on.
         """
         failure = (1 - checks.probability(confidence=confidence)) / 2
         line = laplace_half_width(self._threshold_scale, failure)
@@ -156,6 +164,10 @@ class AboveThreshold(SparseVector):
 
     Privacy: pure ε.
     Proof: above_threshold.md
+
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if the threshold is too far from 0 for
+            the grid, or if monotone is promised under the relation "replace".
 
     >>> AboveThreshold(epsilon=10, sensitivity=1, threshold=100).release([0, 0, 200, 0])
     2

@@ -47,6 +47,10 @@ class Exponential(Selection):
         fixed_normaliser: Promise that Σ e^(ε·score/Δ) over the rounded scores is the same for every data set, as in
             randomized response. Not together with `monotone`.
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if there are no candidates, or if
+            monotone is promised under the relation "replace". Also if monotone and fixed_normaliser are both set.
+
     >>> mechanism = Exponential(epsilon=1, sensitivity=1, candidates=["red", "green", "blue"])
     >>> mechanism.release([3, 50, 4]) in ("red", "green", "blue")
     True
@@ -63,7 +67,11 @@ class Exponential(Selection):
         return 1 if self.monotone or self.fixed_normaliser else 2
 
     def zcdp_loss(self) -> ZCDP:
-        """Zero-concentrated ρ, because log-ratios stay in an interval of length ε (2ε with a fixed normaliser)."""
+        """Zero-concentrated ρ, because log-ratios stay in an interval of length ε (2ε with a fixed normaliser).
+
+        Returns:
+            The loss as ρ, for accounts that add up zero-concentrated losses.
+        """
         width = self.privacy_loss().epsilon * (2 if self.fixed_normaliser else 1)
         return ZCDP(width**2 / 8, relation=self.relation, unit=self.unit)
 

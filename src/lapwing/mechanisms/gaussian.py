@@ -53,6 +53,11 @@ class Gaussian(Mechanism):
         on_grid: Promise that every answer is a multiple of the granularity already, as counts are. Then rounding costs
             nothing.
 
+    Raises:
+        InvalidParameter: If sigma, sensitivity or granularity is not positive, if dimensions is not a whole number from
+            1 on, if `on_grid` is promised for a grid coarser than the sensitivity, or if the grid is too fine for
+            sigma.
+
     >>> print(Gaussian(sigma=10, sensitivity=1).privacy_loss())
     ρ = 0.005 (add_remove, per person)
     >>> Gaussian.for_epsilon(1, 1e-6, sensitivity=1).delta_at(1) <= 1e-6
@@ -95,6 +100,9 @@ class Gaussian(Mechanism):
 
         Returns:
             The mechanism.
+
+        Raises:
+            InvalidParameter: If rho is not positive, or if the constructor refuses another parameter.
         """
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
         sigma = float_up(grid * sqrt_up(squared / (2 * checks.positive(rho=rho))))
@@ -114,6 +122,10 @@ class Gaussian(Mechanism):
 
         Returns:
             The mechanism.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, or if the constructor
+                refuses another parameter.
         """
         target = (checks.positive(epsilon=epsilon), checks.probability(delta=delta))
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
@@ -161,6 +173,9 @@ class Gaussian(Mechanism):
 
         Returns:
             The smallest δ that is known to hold.
+
+        Raises:
+            InvalidParameter: If epsilon is negative.
         """
         if self._shift is None:
             return self.privacy_loss().delta_at(epsilon)
@@ -170,10 +185,13 @@ class Gaussian(Mechanism):
         """The smallest ε (to about 2^-30 of it) of (ε,δ)-privacy, rounded up.
 
         Args:
-            delta: The δ of (ε,δ), above 0 and below 1.
+            delta: The δ of (ε,δ), below 1. At 0 the answer is infinite.
 
         Returns:
             The smallest ε that is known to hold.
+
+        Raises:
+            InvalidParameter: If delta is negative, or 1 or more.
         """
         bound, shift = self.privacy_loss().epsilon_at(delta), self._shift
         if shift is None or not 0 < bound < math.inf:
@@ -199,6 +217,9 @@ class Gaussian(Mechanism):
 
         Args:
             simultaneous: Bound the error of all coordinates together instead of each one alone.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
@@ -258,6 +279,9 @@ def analytic_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> f
 
     Returns:
         The standard deviation of the noise.
+
+    Raises:
+        InvalidParameter: If epsilon or sensitivity is not positive, or if delta is not above 0 and below 1.
 
     >>> round(analytic_sigma(1, 1e-6), 3)
     4.225

@@ -44,6 +44,10 @@ class Histogram(Solvable, Mechanism):
         everything_else: Count all other records under the extra label `Histogram.ELSE`.
         max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
+    Raises:
+        InvalidParameter: If neither or both of keys and edges are given, if keys repeat or edges do not rise, if
+            epsilon is not positive, or if max_rows_per_unit is not a whole number from 1 on.
+
     >>> counts = Histogram(epsilon=1, keys=["yes", "no"]).release(["yes", "no", "yes"])
     >>> list(counts)
     ['yes', 'no']

@@ -48,6 +48,10 @@ class KaryResponse(Mechanism):
         keep: Probability of the truth, above 1/k.
         relation: Only "replace": that somebody answered is not hidden.
 
+    Raises:
+        InvalidParameter: If there are fewer than two categories, if two of them are the same, if keep is not above 1/k
+            and below 1, or if the relation is not "replace".
+
     >>> poll = KaryResponse.from_epsilon(2, categories=["bus", "bike", "car"])
     >>> poll.release("bike") in ("bus", "bike", "car")
     True
@@ -75,8 +79,7 @@ class KaryResponse(Mechanism):
         """The poll with about the largest `keep` that ε allows.
 
         `keep` is about e^ε/(e^ε + k − 1): never more, and with few binary digits. An ε at which lies have practically
-        no chance
-        left (40 + ln k) stands for every larger one.
+        no chance left (40 + ln k) stands for every larger one.
 
         Args:
             epsilon: What one answer may cost its owner, as pure ε.
@@ -85,6 +88,9 @@ class KaryResponse(Mechanism):
 
         Returns:
             The poll.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, or if there are fewer than two categories.
         """
         k = len(_labels(categories))
         size = min(checks.positive(epsilon=epsilon), LARGEST_EPSILON + Fraction(7, 10) * k.bit_length())
@@ -113,6 +119,9 @@ class KaryResponse(Mechanism):
 
         Returns:
             The poll.
+
+        Raises:
+            InvalidParameter: If n is not a whole number from 1 on, or if no epsilon reaches this accuracy.
         """
         checks.whole(n=n)
         epsilon = epsilon_for(
@@ -189,6 +198,9 @@ class KaryResponse(Mechanism):
         Args:
             n: How many people answer.
             simultaneous: Bound the errors of all categories together (a union bound) instead of each one alone.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if n is not a whole number from 1 on.
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:

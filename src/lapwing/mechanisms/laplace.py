@@ -41,6 +41,11 @@ class Laplace(Solvable, Mechanism):
         on_grid: Promise that every answer is a multiple of the granularity already, as counts are. Then rounding costs
             nothing.
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if dimensions is not a whole number
+            from 1 on, if `on_grid` is promised for a grid coarser than the sensitivity, or if noise would be too wide
+            to draw.
+
     >>> isinstance(Laplace(epsilon=1, sensitivity=1).release(42), int)
     True
     >>> len(Laplace(epsilon=1, sensitivity=1, dimensions=3, on_grid=True).release([10, 20, 30]))
@@ -97,6 +102,9 @@ class Laplace(Solvable, Mechanism):
 
         Args:
             simultaneous: Bound the error of all coordinates together instead of each one alone.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:

@@ -29,6 +29,10 @@ class NoisyMax(Selection):
     Privacy: pure ε with noise of scale 2Δ/ε, or Δ/ε for monotone scores.
     Proof: noisy_max.md
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if there are no candidates, or if
+            monotone is promised under the relation "replace".
+
     >>> NoisyMax(epsilon=9, sensitivity=1, candidates=["red", "green"], monotone=True).release([3, 50])
     'green'
     """

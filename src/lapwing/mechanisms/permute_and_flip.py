@@ -24,6 +24,10 @@ class PermuteAndFlip(Selection):
     Privacy: pure ε; ε²/2-zCDP. `Exponential` costs ε²/8 and is the better choice under zCDP.
     Proof: permute_and_flip.md
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if there are no candidates, or if
+            monotone is promised under the relation "replace".
+
     >>> mechanism = PermuteAndFlip(epsilon=1, sensitivity=1, candidates=3, monotone=True)
     >>> mechanism.release([3, 50, 4]) in (0, 1, 2)
     True

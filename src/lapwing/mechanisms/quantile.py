@@ -47,6 +47,10 @@ class Quantile(Solvable, Mechanism):
             a power of two with one to four thousand steps between the bounds.
         max_rows_per_unit: How many values one unit has at most. Enforce it before: the mechanism does not check it.
 
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on. Also if q is not a share from 0 to 1.
+
     >>> 0 <= Quantile(epsilon=1, q=0.9, bounds=(0, 120)).release([31, 45, 62, 18]) <= 120
     True
     """
@@ -77,7 +81,11 @@ class Quantile(Solvable, Mechanism):
         return PureDP(2 * sensitivity / self._scale, relation=self.relation, unit=self.unit)
 
     def zcdp_loss(self) -> ZCDP:
-        """The same release in zero-concentrated terms: the exponential mechanism has bounded range."""
+        """The same release in zero-concentrated terms: the exponential mechanism has bounded range.
+
+        Returns:
+            The loss as ρ, for accounts that add up zero-concentrated losses.
+        """
         return ZCDP(self.privacy_loss().epsilon ** 2 / 8, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
@@ -126,6 +134,10 @@ class Median(Quantile):
 
     Privacy: pure ε; ε²/8-zCDP.
     Proof: quantile.md
+
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on.
 
     >>> 0 <= Median(epsilon=1, bounds=(0, 120)).release([31, 45, 62, 18]) <= 120
     True

@@ -47,6 +47,10 @@ class RandomizedResponse(Mechanism):
         yes_if_no: Probability to say yes if the truth is no; less than `yes_if_yes`.
         relation: Only "replace": that somebody answered is not hidden.
 
+    Raises:
+        InvalidParameter: If a probability is not above 0 and below 1, if yes_if_no is not less than yes_if_yes, or if
+            the relation is not "replace".
+
     >>> survey = RandomizedResponse.from_coins(0.5, 0.5)
     >>> print(survey.privacy_loss())
     ε = 1.09862 (replace, per person)
@@ -90,6 +94,9 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             The survey.
+
+        Raises:
+            InvalidParameter: If alpha or beta is not above 0 and below 1.
         """
         truth, yes = checks.probability(alpha=alpha), checks.probability(beta=beta)
         return cls(yes_if_yes=truth + (1 - truth) * yes, yes_if_no=(1 - truth) * yes, unit=unit)
@@ -140,6 +147,9 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             The survey.
+
+        Raises:
+            InvalidParameter: If n is not a whole number from 1 on, or if no epsilon reaches this accuracy.
         """
         checks.whole(n=n)
         return cls.from_epsilon(epsilon_for(cls.from_epsilon, within=within, confidence=confidence, n=n), unit=unit)
@@ -242,6 +252,9 @@ class RandomizedResponse(Mechanism):
 
         Args:
             n: How many people answer.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if n is not a whole number from 1 on.
         """
         failure = 1 - checks.probability(confidence=confidence)
         return math.sqrt(ln_up(2 / failure) / (2 * checks.whole(n=n))) / float(self.alpha)

@@ -64,6 +64,10 @@ class Tops(Mechanism):
             for a power of two with one to four thousand steps up to the bound. Intervals are about the rounded
             numbers: write 0.01 if most of yours are not far above 1.
 
+    Raises:
+        InvalidParameter: If epsilon, bound or granularity is not positive, if a count is not a whole number from 1 on,
+            or if first leaves no step to answer.
+
     >>> stream = Tops(epsilon=1, bound=10_000, steps=5_000, first=1_000)
     >>> print(stream.privacy_loss())
     ε = 1 (add_remove, per event)

@@ -29,6 +29,9 @@ class Count(Solvable, Mechanism):
     Args:
         max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, or if max_rows_per_unit is not a whole number from 1 on.
+
     >>> isinstance(Count(epsilon=1).release([True, False, True]), int)
     True
     """
@@ -81,6 +84,10 @@ class Sum(Solvable, Mechanism):
         granularity: Records are rounded to multiples of this. None for about 2^30 steps between the bounds; with 1,
             sums of whole numbers stay whole.
         max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
+
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on.
 
     >>> isinstance(Sum(epsilon=1, bounds=(0, 120), granularity=1).release([33, 47, 150, None]), int)
     True
@@ -148,6 +155,11 @@ class Mean(Solvable, Mechanism):
         max_rows_per_unit: How many records one unit owns at most; 1 if `n` is given. Enforce it before.
         n: The number of records, if it is public, which it can be under replace only. A record that is not a finite
             number then counts as the middle of the bounds.
+
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on. Also if n is declared under the relation
+            "add_remove", which hides it.
 
     >>> 0 <= Mean(epsilon=1, bounds=(0, 120)).release([33, 47, 150, None]) <= 120
     True
@@ -241,6 +253,9 @@ class Mean(Solvable, Mechanism):
 
         Args:
             count: At least how many records there are, as a public fact.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if count is not a whole number from 1 on.
         """
         failure = 1 - checks.probability(confidence=confidence)
         width = self._grid.high - self._grid.low
