@@ -119,6 +119,10 @@ class RestrictedQueries:
         largest_overlap: The r of overlap control: a group is refused if it shares more than r people with one that was
             answered. Asking again about the very same group is allowed. None switches it off.
 
+    Raises:
+        InvalidParameter: If smallest is more than half of the table, so that no group would be answered, or if
+            largest_overlap is not a whole number from 1 on.
+
     >>> from lapwing.anonymity import where
     >>> ask = RestrictedQueries({"sex": ["f"] * 30 + ["m"] * 70, "smokes": [1, 0] * 50}, smallest=10)
     >>> ask.sum("smokes", where(sex="f"))
@@ -187,6 +191,9 @@ class RestrictedQueries:
 
         Returns:
             True or False for each row.
+
+        Raises:
+            InvalidParameter: If group is not written with `where`.
         """
         hint = "Write where(sex='f'), for example, or where() for everybody."
         checks.of_kind(Formula, "must describe a group", hint, group=group)

@@ -39,6 +39,8 @@ class Counts:
     >>> there = poll.absorb(None, poll.randomize(["yes"] * 2))
     >>> here.merge(there)
     <counts of 5 reports of UnaryEncoding, 2 numbers>
+    >>> Counts.from_bytes(poll, there.to_bytes()).n
+    2
     """
 
     protocol: Protocol
@@ -96,7 +98,11 @@ class Counts:
         return Counts(self.protocol, self.n + fresh.n, table)
 
     def to_bytes(self) -> bytes:
-        """The counts as bytes, to be stored or sent."""
+        """The counts as bytes, to be stored or sent.
+
+        Returns:
+            The bytes, for `from_bytes` with the same protocol.
+        """
         return MAGIC + self.protocol.fingerprint + self.n.to_bytes(8, "little") + self.table.astype("<i8").tobytes()
 
     @classmethod

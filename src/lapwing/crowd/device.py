@@ -62,6 +62,9 @@ class Donation(metaclass=Helpful):
         lifetime: The largest epsilon that all donations of this feature may cost together, for ever.
         per_day: How many reports may leave the device on one day.
 
+    Raises:
+        InvalidParameter: If per_day is not a whole number from 1 on, or if lifetime is less than one report costs.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> layouts = UnaryEncoding.from_epsilon(epsilon=1, domain=["qwerty", "azerty"])
     >>> donation = Donation(protocol=layouts, lifetime=10, per_day=2)
@@ -121,6 +124,10 @@ class Device:
         clock: Gives today's date.
         entropy: Source of random bits. Only tests should use another than the system's.
         allowance: An account that must agree to every donation, such as one for several devices. None if there is none.
+
+    Raises:
+        InvalidParameter: If features is not a mapping from names to `Donation`, or if a lifetime is longer than this
+            device was promised before.
 
     >>> import tempfile
     >>> from lapwing.crowd.apple import preset
@@ -215,6 +222,9 @@ class Device:
         """Today's envelopes. Call it once a day: a second call on a day, or a clock that went back, gives none.
 
         They are charged, and gone from the device, before this returns: a crash loses donations, and repeats none.
+
+        Returns:
+            The envelopes to send, in a random order.
         """
         envelopes: list[Envelope] = []
         today = {"today": self._clock().toordinal()}

@@ -47,11 +47,16 @@ class Estimates:
         confidence: Probability that an interval contains the true number.
         remark: Whether the counts are unbiased, in words.
 
+    Raises:
+        InvalidParameter: If confidence is not above 0 and below 1.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
     >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
     >>> 2000 < estimates["yes"] < 4000
     True
+    >>> type(estimates).__name__
+    'Estimates'
     """
 
     labels: Sequence[Any]
@@ -114,6 +119,9 @@ class Estimates:
 
         Returns:
             The largest change of a share (0.01 is one percentage point).
+
+        Raises:
+            InvalidParameter: If fakes is not a whole number from 0 on.
         """
         return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
 
@@ -122,6 +130,9 @@ class Estimates:
 
         Accuracy: the Euclidean projection never increases the distance from the truth as a whole, but small counts are
         cut to zero and large ones reduced; errors and intervals no longer apply to single counts.
+
+        Returns:
+            New estimates with these counts. Their remark says that they are biased.
         """
         import numpy as np
 
@@ -138,6 +149,9 @@ class Estimates:
 
         Returns:
             The same estimates, of these answers only.
+
+        Raises:
+            InvalidParameter: If count is not a whole number from 1 on.
         """
         import numpy as np
 
@@ -151,7 +165,11 @@ class Estimates:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary for each answer: count, share, standard errors and the ends of the interval."""
+        """One dictionary for each answer: count, share, standard errors and the ends of the interval.
+
+        Returns:
+            A list of dictionaries, in the order of the labels.
+        """
         low, high = self.interval()
         columns = zip(
             self.labels,
@@ -167,7 +185,11 @@ class Estimates:
         return [dict(zip(names, (row[0], *map(float, row[1:])), strict=True)) for row in columns]
 
     def to_csv(self) -> str:
-        """The table as CSV text."""
+        """The table as CSV text.
+
+        Returns:
+            A header line, then a line for each answer.
+        """
         out = io.StringIO()
         writer = csv.DictWriter(
             out, ["answer", "count", "share", "population_standard_error", "sample_standard_error", "low", "high"]

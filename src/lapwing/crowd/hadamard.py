@@ -52,6 +52,10 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
         domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
         rows: How many rows a report names, 1 to 6. None takes the number with the least error.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if rows is not a whole number from 1 on or is too large, or if the
+            domain has fewer than two answers or names one twice.
+
     >>> print(HadamardResponse(epsilon=2, domain=1000).privacy_loss())
     ε = 1.99939 (replace, per person)
     """

@@ -53,6 +53,10 @@ class QuestionGroup(metaclass=Helpful):
         charge: The epsilon that is spent in every period in which one of the questions is asked.
         allowance: The largest epsilon that the group may cost in a lifetime. None if only the policy limits it.
 
+    Raises:
+        InvalidParameter: If charge or allowance is not positive, if charge exceeds allowance, or if a name is not a
+            text.
+
     >>> QuestionGroup(name="health", questions=["smokes", "drinks"], charge=1).name
     'health'
     """
@@ -84,6 +88,10 @@ class LifetimePolicy(metaclass=Helpful):
         allowance: What all answers of one person may cost together, for ever: a `PureDP` of the relation replace.
         period: How long a period is, at least a second. A group is charged once in a period.
         groups: The groups of questions. Each question is in one group.
+
+    Raises:
+        InvalidParameter: If allowance is not a `PureDP` of the relation "replace", if period is shorter than a second,
+            if a group or a question is named twice, or if a charge exceeds its allowance.
 
     >>> policy = LifetimePolicy(
     ...     allowance=PureDP(8, relation="replace"),
@@ -149,7 +157,11 @@ class LifetimePolicy(metaclass=Helpful):
         return timedelta(seconds=seconds) // self.period
 
     def periods(self) -> int:
-        """How many periods all allowances last if every group is asked in each."""
+        """How many periods all allowances last if every group is asked in each.
+
+        Returns:
+            A number of periods, rounded down.
+        """
         together = self.allowance.epsilon / sum(group._charge for group in self.groups)
         alone = [group._allowance / group._charge for group in self.groups if group._allowance is not None]
         return int(min([together, *alone]))
@@ -196,6 +208,10 @@ class Lifetime(metaclass=Helpful):
         policy: What was promised. A later policy for the same file may promise more protection, never less.
         path: The SQLite file on the device; made if it does not exist. If it is lost, so is the account of what was
             spent.
+
+    Raises:
+        InvalidParameter: If policy is not a `LifetimePolicy`, if it allows more than this device was promised before,
+            or if it moves a question to another group.
 
     >>> import tempfile
     >>> from lapwing.crowd import UnaryEncoding

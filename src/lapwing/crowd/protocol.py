@@ -64,6 +64,9 @@ class Protocol(metaclass=Helpful):
     Args:
         unit: Whom one report is about, as the privacy loss states it ("per person").
 
+    Raises:
+        InvalidParameter: If unit is empty, or is not text.
+
     >>> from lapwing.crowd import Protocol, UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=4, domain=["yes", "no"])
     >>> isinstance(poll, Protocol)
@@ -104,7 +107,11 @@ class Protocol(metaclass=Helpful):
 
     @abstractmethod
     def privacy_loss(self) -> PureDP:
-        """What one report costs, computed from the exact probabilities of the coins."""
+        """What one report costs, computed from the exact probabilities of the coins.
+
+        Returns:
+            A bound on the loss, for the unit of the protocol.
+        """
 
     @abstractmethod
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -135,7 +142,11 @@ class Protocol(metaclass=Helpful):
         return Reports.together([Reports(self, n, columns) for n, columns in zip(sizes, drawn, strict=True)])
 
     def empty(self) -> Counts:
-        """The counts of an aggregator that has no reports yet."""
+        """The counts of an aggregator that has no reports yet.
+
+        Returns:
+            Counts of 0 reports.
+        """
         import numpy as np
 
         return Counts(self, 0, np.zeros(self.shape, dtype=np.int64))
@@ -150,6 +161,9 @@ class Protocol(metaclass=Helpful):
 
         Returns:
             New counts that include these reports.
+
+        Raises:
+            InvalidParameter: If these are not reports, if state is not counts, or if they belong to another protocol.
         """
         hint = "Write absorb(None, protocol.randomize(answers)), or Reports.from_bytes(protocol, data) for bytes."
         checks.of_kind(Reports, "are not reports", hint, reports=reports)
@@ -172,7 +186,11 @@ class Protocol(metaclass=Helpful):
         return self._fingerprint
 
     def parameters(self) -> dict[str, Any]:
-        """The public parameters, as plain values for a file, a form or a fingerprint."""
+        """The public parameters, as plain values for a file, a form or a fingerprint.
+
+        Returns:
+            A value for each parameter, by name.
+        """
         return self._stated(_plain)
 
     def _named(self, written: Callable[[object], Any]) -> dict[str, Any]:
@@ -207,6 +225,9 @@ class Protocol(metaclass=Helpful):
 class ClosedProtocol(Protocol):
     """A protocol that needs no candidates: it estimates its whole domain, a mean, or the strings that it finds.
 
+    Raises:
+        InvalidParameter: If unit is empty, or is not text.
+
     >>> from lapwing.crowd import ClosedProtocol, UnaryEncoding
     >>> isinstance(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), ClosedProtocol)
     True
@@ -228,6 +249,9 @@ class ClosedProtocol(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenProtocol(Protocol):
     """A protocol for any answers at all: the analyst lists the candidates whose counts are estimated.
+
+    Raises:
+        InvalidParameter: If unit is empty, or is not text.
 
     >>> from lapwing.crowd import OneTimeRappor, OpenProtocol
     >>> isinstance(OneTimeRappor(permanent_noise=0.5), OpenProtocol)

@@ -115,6 +115,9 @@ class SparseVector(Solvable, Mechanism):
 
         Returns:
             A list of bools, which ends with the last yes that is allowed.
+
+        Raises:
+            InvalidParameter: If data is a table.
         """
         if hasattr(data, "__array__") and is_array(data):
             data = as_records(data)

@@ -125,6 +125,9 @@ class CrowdThreshold(Mechanism):
 
         Returns:
             A number for each crowd, at least `threshold` or 0.
+
+        Raises:
+            InvalidParameter: If data is a table or no list at all.
         """
         column = as_column(data)
         sizes = column if isinstance(column, list) else column_values(column.ravel())

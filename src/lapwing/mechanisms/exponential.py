@@ -87,7 +87,11 @@ class Exponential(Selection):
         return self._label(exponential_choice(self._gaps(data), None, self._scale, entropy))
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the score of the released candidate may lie below the best one (both as rounded to the grid)."""
+        """How far the score of the released candidate may lie below the best one (both as rounded to the grid).
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+        """
         return float_up(exponential_gap(self._count, self._scale, confidence) * self._granularity)
 
 

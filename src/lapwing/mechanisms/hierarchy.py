@@ -44,8 +44,8 @@ class TreeEstimate:
     >>> estimate = towns.release([10, 20, 30, 40, 50])
     >>> len(estimate.levels), len(estimate.leaves), bool(estimate.leaves.sum() == estimate.levels[0][0])
     (3, 5, True)
-    >>> isinstance(estimate, TreeEstimate)
-    True
+    >>> type(estimate).__name__
+    'TreeEstimate'
     """
 
     tree: Tree
@@ -213,6 +213,9 @@ class Hierarchy(Mechanism):
 
         Returns:
             An array for each level. What is not measured is 0.
+
+        Raises:
+            InvalidParameter: If data does not have one entry for each leaf.
         """
         import numpy as np
 

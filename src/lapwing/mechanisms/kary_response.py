@@ -150,6 +150,9 @@ class KaryResponse(Mechanism):
 
         Returns:
             A label for one answer, a list for a list, an array for an array.
+
+        Raises:
+            InvalidParameter: If data is a table instead of one answer or a list of them.
         """
         if not is_array(data):
             return self._labels[self._one(self._place(data), entropy)]

@@ -102,6 +102,9 @@ class KeySelection(Solvable, Mechanism):
 
         Returns:
             True or False for each key.
+
+        Raises:
+            InvalidParameter: If data is a table or no list at all.
         """
         counts = as_column(data)
         if isinstance(counts, list):

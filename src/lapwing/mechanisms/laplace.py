@@ -92,6 +92,9 @@ class Laplace(Solvable, Mechanism):
 
         Returns:
             A number for a number, a list for a list, an array for an array.
+
+        Raises:
+            InvalidParameter: If data is not one number without `dimensions`, or not a vector of that length with it.
         """
         return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 

@@ -60,6 +60,9 @@ class PermuteAndFlip(Selection):
 
         Worst case: one best candidate, the others all at gap a. With x = e^(−a/scale) the chance to miss the best is
         1 − (1 − (1−x)^n)/(n·x).
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         failure, unit, count = failure_of(confidence), rate(self._scale), self._count
 

@@ -123,6 +123,9 @@ class Quantile(Solvable, Mechanism):
 
         Returns:
             The bound, as a number of values.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         gap = exponential_gap(self._ladder.width + 1, self._scale, confidence)
         return float_up(Fraction(gap, self._share.denominator))

@@ -132,6 +132,9 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             The survey.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive.
         """
         return cls.from_gamma(keep_probability(epsilon, others=1), unit=unit)
 
@@ -189,6 +192,9 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             A bool for one answer, a list for a list, an array for an array.
+
+        Raises:
+            InvalidParameter: If data is text, which would count as no, or a table.
         """
         if self._if_yes + self._if_no == 1:
             return flip_answers(data, self._if_no, entropy)

@@ -290,6 +290,9 @@ class Tops(Mechanism):
 
         Returns:
             A total for each step after the first ones.
+
+        Raises:
+            InvalidParameter: If data does not have `steps` entries.
         """
         rows = data.tolist() if hasattr(data, "tolist") else list(data)
         if len(rows) != self.steps:
@@ -353,6 +356,9 @@ class Tops(Mechanism):
 
         Returns:
             The state.
+
+        Raises:
+            InvalidParameter: If the bytes are damaged, or belong to a stream with other parameters.
         """
         if not isinstance(data, bytes) or len(data) != self.state_bytes or data[:4] != _MAGIC:
             raise _damaged("is not a stored state of this stream")

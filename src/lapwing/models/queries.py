@@ -48,6 +48,9 @@ class QueryOracle:
         unit: Whom one row is about.
         random_state: None for private answers. A whole number makes them repeatable for experiments, and not private.
 
+    Raises:
+        InvalidParameter: If y is missing or does not have one label for each row, or if epsilon is not positive.
+
     >>> oracle = QueryOracle(np.zeros((1000, 1)), np.ones(1000), epsilon=2, random_state=1)
     >>> abs(oracle.ask(lambda X, y: y, people=600) - 1) < oracle.tolerance(600)
     True
@@ -70,7 +73,11 @@ class QueryOracle:
         return len(self._X) - self._asked
 
     def privacy_loss(self) -> PureDP:
-        """The loss of each person, whatever is asked, because nobody answers twice."""
+        """The loss of each person, whatever is asked, because nobody answers twice.
+
+        Returns:
+            The loss of one answer, for the person who gives it.
+        """
         return self._coins.privacy_loss()
 
     def ask(self, query: Query, *, people: int) -> float:
@@ -123,6 +130,9 @@ class QueryOracle:
 
         Returns:
             The largest error, in the units of the query.
+
+        Raises:
+            InvalidParameter: If people is not a whole number from 1 on, or if failure is not above 0 and below 1.
         """
         half = float(ln_up(2 / checks.probability(failure=failure)))
         return math.sqrt(2 * half / checks.whole(people=people)) / self._slope
@@ -137,6 +147,10 @@ class QueryOracle:
 
         Returns:
             A number of people for each query.
+
+        Raises:
+            InvalidParameter: If tolerance is not positive, if queries is not a whole number from 1 on, or if failure is
+                not above 0 and below 1.
         """
         risk = checks.probability(failure=failure) / checks.whole(queries=queries)
         return math.ceil(2 * float(ln_up(2 / risk)) / (float(checks.positive(tolerance=tolerance)) * self._slope) ** 2)
@@ -280,6 +294,9 @@ def one_round_ceiling(bits: int, people: int, *, epsilon: Number) -> float:
 
     Returns:
         A probability from 0.5 to 1.
+
+    Raises:
+        InvalidParameter: If epsilon is not positive.
 
     >>> one_round_ceiling(32, 1_000_000, epsilon=1) < 0.51
     True
