@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import enum
 import functools
@@ -26,32 +27,44 @@ import lapwing
 from lapwing.errors import LapwingError
 
 MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Unprotected", "Ledger")
+COMPLETE = ("errors", "mechanisms", "models", "crowd", "noise", "anonymity")
+"""Packages whose docstrings also say what a constructor refuses and what a method without parameters returns, and whose
+examples use the name that they explain. Add a package once its docstrings do."""
 
 
 def public(room: ModuleType) -> Iterator[tuple[str, object]]:
-    """Classes and functions; a constant is explained beside its definition."""
+    """Classes and functions, decorated ones too; a constant is explained beside its definition."""
     for name in room.__all__:
         value = getattr(room, name)
-        if inspect.isclass(value) or inspect.isfunction(value):
+        if inspect.isclass(value) or is_function(value):
             yield name, value
 
 
+def is_function(value: object) -> bool:
+    return callable(value) and inspect.isfunction(inspect.unwrap(value))
+
+
 @functools.cache
-def examples_in(module: str) -> dict[str, int]:
-    """Everything of a module that has examples, as pytest finds them, and how many."""
-    finder = doctest.DocTestFinder()
-    return {test.name: len(test.examples) for test in finder.find(import_module(module)) if test.examples}
+def examples_in(module: str) -> dict[str, str]:
+    """Everything of a module that has examples, as pytest finds them, and what they write and show."""
+    tests = [test for test in doctest.DocTestFinder().find(import_module(module)) if test.examples]
+    return {test.name: "".join(each.source + each.want for each in test.examples) for test in tests}
 
 
-def has_example(value: type | object) -> bool:
-    """Whether an example in its own docstring runs; for a class also one in a method's."""
+def examples_of(value: type | object) -> str:
+    """The examples in its own docstring; for a class also those of its methods."""
     name = f"{value.__module__}.{value.__qualname__}"  # type: ignore[union-attr]
     found = examples_in(value.__module__)
-    return name in found or (inspect.isclass(value) and any(test.startswith(f"{name}.") for test in found))
+    return "".join(text for test, text in found.items() if f"{test}.".startswith(f"{name}."))
 
 
 def without_example(room: str) -> list[str]:
-    return [name for name, value in public(import_module(f"lapwing.{room}")) if not has_example(value)]
+    return [name for name, value in public(import_module(f"lapwing.{room}")) if not examples_of(value)]
+
+
+def with_example_of_something_else(room: str) -> list[str]:
+    known = [(name, examples_of(value)) for name, value in public(import_module(f"lapwing.{room}"))]
+    return [name for name, text in known if text and not re.search(rf"\b{name}\b", text)]
 
 
 def methods_without_example() -> list[str]:
@@ -91,6 +104,12 @@ def test_every_public_method_of_a_public_class_has_a_docstring() -> None:
 def test_every_public_name_has_an_example() -> None:
     left = {room: names for room in ROOMS if (names := without_example(room))}
     assert not left, f"Write an example (>>>) into the docstrings of these: {left}"
+
+
+@pytest.mark.parametrize("room", COMPLETE)
+def test_every_example_uses_the_name_that_it_explains(room: str) -> None:
+    left = with_example_of_something_else(room)
+    assert not left, f"Use the name in an example (>>>) of its docstring: {left}"
 
 
 def test_every_method_of_the_most_used_classes_has_an_example() -> None:
@@ -147,12 +166,7 @@ def undescribed(room: str) -> list[str]:
         if inspect.isclass(value):
             continue
         left += [f"{name}: {each} is described, and is no parameter" for each in known if each not in parameters]
-        gives = value.__annotations__.get("return")
-        if (
-            parameters
-            and gives not in (None, "None", "NoReturn", "Never")
-            and not {"Returns", "Yields"} & set(sections)
-        ):
+        if parameters and _gives(value) and not {"Returns", "Yields"} & set(sections):
             left.append(f"{name}: Returns")
         left += [
             f"{name}: Returns: indent the line {line!r}" for line in sections.get("Returns", [])[1:] if line[:1] > " "
@@ -162,16 +176,27 @@ def undescribed(room: str) -> list[str]:
     return left
 
 
+def _gives(function: Any) -> bool:
+    return function.__annotations__.get("return") not in (None, "None", "NoReturn", "Never")
+
+
 def _fields_with_words(kind: type) -> set[str]:
     """Fields that a string below them explains, as in `rows: int` and then \"\"\"How many rows there are.\"\"\"."""
     found: set[str] = set()
     for base in kind.__mro__[:-1]:
-        if not base.__module__.startswith("lapwing."):
-            continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
-        for field, words in itertools.pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(words, ast.Expr) and isinstance(field.target, ast.Name):
-                found.add(field.target.id)
+        if base.__module__.startswith("lapwing."):
+            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
+            found |= _names_with_words(body)
+    return found
+
+
+def _names_with_words(body: list[ast.stmt]) -> set[str]:
+    """Names that are defined or declared right above a string."""
+    found: set[str] = set()
+    for place, words in itertools.pairwise(body):
+        if isinstance(place, ast.Assign | ast.AnnAssign) and isinstance(words, ast.Expr):
+            targets = place.targets if isinstance(place, ast.Assign) else [place.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
     return found
 
 
@@ -185,6 +210,84 @@ def _raised(function: Any) -> set[str]:
 def test_every_parameter_result_and_error_is_described() -> None:
     left = {room: names for room in ROOMS if (names := undescribed(room))}
     assert not left, f"Write Args, Returns and Raises into the docstrings of these: {left}"
+
+
+def unsaid(room: str) -> list[str]:
+    """What returns something or refuses a parameter without a word about it."""
+    left = []
+    for name, value, _, text in documented(room):
+        known = sections_of(text)
+        if inspect.isclass(value):
+            refuses = not issubclass(value, Exception) and any(map(_refuses, _constructors(value)))
+        else:
+            refuses = _refuses(value)
+            silent = _gives(value) and not {"Returns", "Yields"} & set(known)
+            left += [f"{name}: Returns"] if silent else []
+        left += [f"{name}: Raises"] if refuses and "Raises" not in known else []
+    return left
+
+
+def _constructors(kind: type) -> Iterator[Any]:
+    """What runs when a value of a class is made, as far as this library wrote it."""
+    for base in kind.__mro__:
+        method = vars(base).get("__post_init__" if dataclasses.is_dataclass(base) else "__init__")
+        if base.__module__.startswith("lapwing.") and inspect.isfunction(method):
+            yield method
+
+
+def _refuses(function: Any, *, is_helper: bool = False) -> bool:
+    """Whether a function raises an error, or has `checks` look at what it is given; a constructor also by a helper."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    if any(isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) for node in ast.walk(tree)):
+        return True
+    is_constructor = function.__name__ in ("__init__", "__post_init__")
+    given = set(inspect.signature(function).parameters) - (set() if is_constructor else {"self", "cls"})
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        values = (*call.args, *(keyword.value for keyword in call.keywords))
+        if not given & {node.id for value in values for node in ast.walk(value) if isinstance(node, ast.Name)}:
+            continue
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="checks")):
+                return True
+            case ast.Name(id=name) if is_constructor and not is_helper:
+                helper = inspect.unwrap(function).__globals__.get(name)
+                if _is_ours(helper) and _refuses(helper, is_helper=True):
+                    return True
+    return False
+
+
+def _is_ours(value: Any) -> bool:
+    return is_function(value) and value.__module__.startswith("lapwing.")
+
+
+@pytest.mark.parametrize("room", COMPLETE)
+def test_every_result_and_every_refusal_is_described(room: str) -> None:
+    left = unsaid(room)
+    assert not left, f"Write Returns and Raises into the docstrings of these: {left}"
+
+
+def test_a_refusal_is_found_in_a_constructor_its_base_and_its_helper() -> None:
+    kinds = [lapwing.mechanisms.Laplace, lapwing.mechanisms.AboveThreshold, lapwing.mechanisms.DummyReports]
+    assert [any(map(_refuses, _constructors(kind))) for kind in kinds] == [True, True, True]
+    assert _refuses(lapwing.noise.permutation)
+    assert not _refuses(lapwing.mechanisms.Laplace.privacy_loss)
+
+
+@pytest.mark.parametrize("room", COMPLETE)
+def test_every_public_constant_is_explained_below_its_definition(room: str) -> None:
+    package = import_module(f"lapwing.{room}")
+    constants = [name for name in package.__all__ if name not in dict(public(package))]
+    silent = [name for name in constants if not _is_explained(name, getattr(package, name))]
+    assert not silent, f"Write a string below the definitions of these: {silent}"
+
+
+def _is_explained(name: str, value: object) -> bool:
+    """Whether a module explains itself, or the string below the definition of a constant explains that."""
+    if inspect.ismodule(value):
+        return bool(value.__doc__)
+    homes = [module for title, module in sys.modules.items() if title.startswith("lapwing.")]
+    sources = [inspect.getsource(home) for home in homes if vars(home).get(name) is value]
+    return any(name in _names_with_words(ast.parse(source).body) for source in sources)
 
 
 REFUSED: dict[str, Callable[[Any], object]] = {
