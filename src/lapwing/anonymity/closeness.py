@@ -108,7 +108,11 @@ class Ordered(Ground):
     order: tuple[Any, ...] | None = None
 
     def edges(self, columns: int) -> Edges:
-        """A path."""
+        """A path.
+
+        Raises:
+            InvalidParameter: If `kinds` is not as long as there are columns, or if `order` lacks a value.
+        """
         places = np.arange(columns)
         steps = columns - 1
         if self.order is not None:

@@ -119,7 +119,11 @@ class Digits(Levels):
         checks.whole(length=self.length)
 
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
-        """One level per character; a group covers as much as it has of the kinds that occur."""
+        """One level per character; a group covers as much as it has of the kinds that occur.
+
+        Raises:
+            InvalidParameter: If a value has another number of characters.
+        """
         paths = [self._path(kind) for kind in kinds]
         order = sorted(range(len(kinds)), key=lambda i: (kinds[i] is None, paths[i][0]))
         return Ladder.of(paths, order, lambda level, kind, size: size / len(kinds))

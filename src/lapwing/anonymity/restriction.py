@@ -161,6 +161,9 @@ class RestrictedQueries:
 
         Returns:
             The total, exact for whole numbers and fractions, or a refusal.
+
+        Raises:
+            InvalidParameter: If group is not written with `where`, or if the column is missing or holds words.
         """
         members = self.members(group)
         return self._refusal(members) or self._total(column, members)
@@ -174,6 +177,9 @@ class RestrictedQueries:
 
         Returns:
             The mean, a `Fraction` for whole numbers and fractions, or a refusal.
+
+        Raises:
+            InvalidParameter: If group is not written with `where`, or if the column is missing or holds words.
         """
         members = self.members(group)
         if not members.any():

@@ -112,7 +112,11 @@ class CategoryResponse(ClosedProtocol):
         return self._coins.privacy_loss()
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The estimated count of every answer of the domain."""
+        """The estimated count of every answer of the domain.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol, or if confidence is not above 0 and below 1.
+        """
         self.check_own(state.protocol)
         keep = checks.exact(keep=self.keep)
         return from_support(

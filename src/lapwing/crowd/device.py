@@ -186,6 +186,9 @@ class Device:
 
         Args:
             feature: The feature to forget; None for all of them.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         with self._file.transaction() as database:
             _delete(database, self._features if feature is None else [self._known(feature)])
@@ -198,6 +201,9 @@ class Device:
         Args:
             feature: The feature that the event belongs to.
             event: What happened: an answer to the protocol of the feature.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         protocol = self._features[self._known(feature)].protocol
         report = protocol.randomize([event], self._entropy).to_bytes()
@@ -246,6 +252,9 @@ class Device:
 
         Returns:
             The sum of the losses of all reports that left the device.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         _, spent = self._row(feature)
         return self._features[feature].loss(spent)
@@ -258,6 +267,9 @@ class Device:
 
         Returns:
             What is left of its lifetime.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         lifetime, spent = self._row(feature)
         return self._features[feature].loss(max(lifetime - spent, Fraction(0)))
@@ -270,6 +282,9 @@ class Device:
 
         Returns:
             Their number, at most 64.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         with self._file.transaction(write=False) as database:
             return len(_places(database, feature, self._features[self._known(feature)].protocol))

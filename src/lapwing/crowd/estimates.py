@@ -104,6 +104,9 @@ class Estimates:
 
         Returns:
             The lower ends and the upper ends, in people.
+
+        Raises:
+            InvalidParameter: If about is neither "sample" nor "respondents".
         """
         subject = about_whom(about)
         failure = float(1 - checks.probability(confidence=self.confidence))

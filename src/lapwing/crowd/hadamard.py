@@ -95,7 +95,11 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
         return self._loss(ln_up((1 - (self._cells - 1) * self._other) / self._other))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The estimated count of every answer of the domain, from one transform."""
+        """The estimated count of every answer of the domain, from one transform.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol, or if confidence is not above 0 and below 1.
+        """
         self.check_own(state.protocol)
         support = walsh_hadamard(state.table)[: len(self._labels)] // self._cells
         true = 1 - (self._cells - 1) * self._other

@@ -258,6 +258,11 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             One report as bytes. If the budget is used up it was drawn for no answer, and has the same length.
+
+        Raises:
+            InvalidParameter: If no group names the question, or if the protocol costs more than the charge of the
+                group.
+            LedgerDamaged: If the file lost the report while it was being made.
         """
         group = self.policy.group_of(question)
         cost = self._cost(group, protocol)
@@ -283,6 +288,10 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             The bytes: the same when asked again in the period.
+
+        Raises:
+            InvalidParameter: If no group names the question.
+            LedgerDamaged: If the file lost the bytes while they were being made.
         """
         group = self.policy.group_of(question)
         return self._once(group, {"question": question, "protocol": name}, group._charge, period, encoder)
@@ -328,6 +337,9 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             The sum of all charges.
+
+        Raises:
+            InvalidParameter: If the policy has no such group.
         """
         return self._loss(self._row(group)[1])
 
@@ -339,6 +351,9 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             What is left.
+
+        Raises:
+            InvalidParameter: If the policy has no such group.
         """
         left = [allowance - spent for allowance, spent in (self._row(None), self._row(group))]
         return self._loss(max(min(left), Fraction(0)))

@@ -91,6 +91,10 @@ class Memo(metaclass=Helpful):
 
         Returns:
             The memo.
+
+        Raises:
+            InvalidParameter: If protocol is not a form of RAPPOR, if question is not a name, or if the file does not
+                hold a key.
         """
         return cls(protocol=protocol, question=question, key=device_key(path))
 

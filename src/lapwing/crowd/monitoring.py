@@ -108,6 +108,9 @@ class Monitoring(ByEpsilon, ClosedProtocol):
         Args:
             values: The true histories, one for each person: a table with a row for each person, or lists of truth
                 values. A history that is too short goes on as it ended.
+
+        Raises:
+            InvalidParameter: If values is not a collection of histories.
         """
         return Protocol.randomize(self, self._histories(values), entropy)
 

@@ -82,6 +82,9 @@ class MeanEstimate:
 
         Returns:
             The lower and the upper end.
+
+        Raises:
+            InvalidParameter: If about is neither "sample" nor "respondents".
         """
         subject = about_whom(about)
         z = -NormalDist().inv_cdf((1 - float(checks.probability(confidence=self.confidence))) / 2)

@@ -215,6 +215,9 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             As many words. Spare bits are 0.
+
+        Raises:
+            InvalidParameter: If words is not an array of as many 64-bit words as `size` answers take.
         """
         _check_words(words, size)
         if self._if_yes + self._if_no == 1:

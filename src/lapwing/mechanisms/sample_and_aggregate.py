@@ -97,6 +97,9 @@ class SampleAndAggregate(Solvable, Mechanism):
 
         Returns:
             A number within the bounds.
+
+        Raises:
+            InvalidParameter: If data is not a list or an array.
         """
         outputs = [self._output(block) for block in self._deal(data, entropy)]
         if self.aggregate == "median":

@@ -213,6 +213,9 @@ class Tops(Mechanism):
 
         Returns:
             The threshold; None while the first steps last.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters.
         """
         self._check(state)
         return None if state.rung is None else self._number(self._rungs[state.rung])
@@ -225,6 +228,9 @@ class Tops(Mechanism):
 
         Returns:
             The total; 0 while the first steps last.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters.
         """
         self._check(state)
         return self._known(state) + self._open_steps(state) * max(state.levels.forecast, 0.0)
@@ -238,6 +244,10 @@ class Tops(Mechanism):
 
         Returns:
             The bound on the error; infinite while the first steps last.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters, or if confidence is not above 0 and
+                below 1.
         """
         self._check(state)
         if state.rung is None or state.counter is None or state.counter.step == 0:
@@ -333,6 +343,9 @@ class Tops(Mechanism):
 
         Returns:
             The `state_bytes` bytes to store.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters.
         """
         self._check(state)
         counter = b"" if state.counter is None else state.counter.to_bytes()

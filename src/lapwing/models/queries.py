@@ -92,6 +92,7 @@ class QueryOracle:
 
         Raises:
             InvalidCall: If too few people are left, or if the query does not give one number per person.
+            InvalidParameter: If people is not a whole number from 1 on.
         """
         return float(self.answers(query, people=people).mean()) / self._slope
 
@@ -107,6 +108,7 @@ class QueryOracle:
 
         Raises:
             InvalidCall: If too few people are left, or if the query does not give one number per person.
+            InvalidParameter: If people is not a whole number from 1 on.
         """
         count = checks.whole(people=people)
         if count > self.remaining:
@@ -212,6 +214,10 @@ class MaskedParity:
 
         Returns:
             A concept whose secret and last bit are uniform.
+
+        Raises:
+            InvalidCall: If bits is not a power of two.
+            InvalidParameter: If bits is not a whole number from 2 on.
         """
         coins = np.asarray(bernoulli(0.5, check_power(bits) + 1, entropy)).tolist()
         return cls(tuple(coins[:-1]), coins[-1])
@@ -227,6 +233,10 @@ class MaskedParity:
 
         Returns:
             A row for each person: d bits, then the place, then the mask.
+
+        Raises:
+            InvalidCall: If bits is not a power of two.
+            InvalidParameter: If bits is not a whole number from 2 on.
         """
         x = np.asarray(bernoulli(0.5, rows * check_power(bits), entropy)).reshape(rows, bits)
         place = uniform_below(bits, rows, entropy)
@@ -244,6 +254,10 @@ def learn_in_two_rounds(oracle: QueryOracle, bits: int) -> MaskedParity:
 
     Returns:
         The concept that was learnt; it may be wrong.
+
+    Raises:
+        InvalidCall: If bits is not a power of two.
+        InvalidParameter: If bits is not a whole number from 2 on.
 
     >>> from lapwing.noise import Reproducible
     >>> concept, rows = MaskedParity.drawn(4, Reproducible(1)), MaskedParity.draw(4, 20_000, Reproducible(2))
@@ -270,6 +284,10 @@ def learn_in_one_round(oracle: QueryOracle, bits: int, *, random_state: Any = No
 
     Returns:
         The concept that was learnt; its last bit is little better than a coin if there are fewer than about 2^d people.
+
+    Raises:
+        InvalidCall: If bits is not a power of two.
+        InvalidParameter: If bits is not a whole number from 2 on.
 
     >>> from lapwing.noise import Reproducible
     >>> concept, rows = MaskedParity.drawn(4, Reproducible(1)), MaskedParity.draw(4, 20_000, Reproducible(2))
