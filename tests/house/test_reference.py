@@ -26,7 +26,14 @@ from reference_pages import ROOMS, anchor
 import lapwing
 from lapwing.errors import LapwingError
 
-MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Unprotected", "Ledger")
+MOST_USED = {
+    "lapwing": ("PrivateTable", "Query", "Quote", "Answer", "Unprotected", "Ledger"),
+    "lapwing.mechanisms": (
+        *("AboveThreshold", "Count", "Exponential", "Gaussian", "Histogram", "KaryResponse"),
+        *("Laplace", "Mean", "RandomizedResponse", "SparseVector", "Sum"),
+    ),
+}
+"""Classes whose every method has an example."""
 COMPLETE = ("errors", "mechanisms", "models", "crowd", "noise", "anonymity")
 """Packages whose docstrings also say what a constructor refuses and what a method without parameters returns, and whose
 examples use the name that they explain. Add a package once its docstrings do."""
@@ -68,9 +75,7 @@ def with_example_of_something_else(room: str) -> list[str]:
 
 
 def methods_without_example() -> list[str]:
-    import lapwing
-
-    kinds = [getattr(lapwing, name) for name in MOST_USED]
+    kinds = [getattr(import_module(room), name) for room, names in MOST_USED.items() for name in names]
     return [
         f"{kind.__name__}.{name}"
         for kind in kinds

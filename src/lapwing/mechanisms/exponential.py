@@ -71,6 +71,9 @@ class Exponential(Selection):
 
         Returns:
             The loss as ρ, for accounts that add up zero-concentrated losses.
+
+        >>> print(Exponential(epsilon=1, sensitivity=1, candidates=3).zcdp_loss())
+        ρ = 0.125 (add_remove, per person)
         """
         width = self.privacy_loss().epsilon * (2 if self.fixed_normaliser else 1)
         return ZCDP(width**2 / 8, relation=self.relation, unit=self.unit)
@@ -83,6 +86,9 @@ class Exponential(Selection):
 
         Returns:
             The label of the candidate, or its index if `candidates` is a number.
+
+        >>> Exponential(epsilon=1, sensitivity=1, candidates=["a", "b"]).release([900, 10])
+        'a'
         """
         return self._label(exponential_choice(self._gaps(data), None, self._scale, entropy))
 
@@ -91,6 +97,9 @@ class Exponential(Selection):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Exponential(epsilon=1, sensitivity=1, candidates=100).accuracy()
+        15.0
         """
         return float_up(exponential_gap(self._count, self._scale, confidence) * self._granularity)
 

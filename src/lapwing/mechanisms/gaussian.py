@@ -103,6 +103,9 @@ class Gaussian(Mechanism):
 
         Raises:
             InvalidParameter: If rho is not positive, or if the constructor refuses another parameter.
+
+        >>> Gaussian.for_rho(0.5, sensitivity=1).sigma
+        1.0
         """
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
         sigma = float_up(grid * sqrt_up(squared / (2 * checks.positive(rho=rho))))
@@ -126,6 +129,9 @@ class Gaussian(Mechanism):
         Raises:
             InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, or if the constructor
                 refuses another parameter.
+
+        >>> round(Gaussian.for_epsilon(1, 1e-6, sensitivity=1).sigma, 2)
+        4.23
         """
         target = (checks.positive(epsilon=epsilon), checks.probability(delta=delta))
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
@@ -152,6 +158,9 @@ class Gaussian(Mechanism):
 
         Raises:
             InvalidParameter: If no sigma reaches this accuracy.
+
+        >>> round(Gaussian.solve(within=10, sensitivity=1).sigma, 2)
+        5.36
         """
         inverse = epsilon_for(
             lambda inverse: cls(sigma=1 / inverse, **parameters),
@@ -162,7 +171,11 @@ class Gaussian(Mechanism):
         return cls(sigma=1 / inverse, **parameters)
 
     def privacy_loss(self) -> ZCDP:
-        """ρ = (l2 steps)²/(2·variance in steps²), exactly."""
+        """ρ = (l2 steps)²/(2·variance in steps²), exactly.
+
+        >>> print(Gaussian(sigma=10, sensitivity=1).privacy_loss())
+        ρ = 0.005 (add_remove, per person)
+        """
         return ZCDP(self._squared_steps / (2 * self._variance), relation=self.relation, unit=self.unit)
 
     def delta_at(self, epsilon: Number) -> float:
@@ -176,6 +189,9 @@ class Gaussian(Mechanism):
 
         Raises:
             InvalidParameter: If epsilon is negative.
+
+        >>> Gaussian(sigma=10, sensitivity=1).delta_at(0.5) < 1e-6
+        True
         """
         if self._shift is None:
             return self.privacy_loss().delta_at(epsilon)
@@ -192,6 +208,9 @@ class Gaussian(Mechanism):
 
         Raises:
             InvalidParameter: If delta is negative, or 1 or more.
+
+        >>> round(Gaussian(sigma=10, sensitivity=1).epsilon_at(1e-6), 3)
+        0.397
         """
         bound, shift = self.privacy_loss().epsilon_at(delta), self._shift
         if shift is None or not 0 < bound < math.inf:
@@ -210,6 +229,10 @@ class Gaussian(Mechanism):
 
         Raises:
             InvalidParameter: If data is not one number without `dimensions`, or not a vector of that length with it.
+
+        >>> noisy = Gaussian(sigma=10, sensitivity=1).release(1000)
+        >>> 850 < noisy < 1150
+        True
         """
         return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
@@ -223,6 +246,9 @@ class Gaussian(Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Gaussian(sigma=10, sensitivity=1).accuracy()
+        20.0
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:

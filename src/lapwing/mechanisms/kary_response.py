@@ -91,6 +91,9 @@ class KaryResponse(Mechanism):
 
         Raises:
             InvalidParameter: If epsilon is not positive, or if there are fewer than two categories.
+
+        >>> round(float(KaryResponse.from_epsilon(1, categories=3).keep), 4)
+        0.5759
         """
         k = len(_labels(categories))
         size = min(checks.positive(epsilon=epsilon), LARGEST_EPSILON + Fraction(7, 10) * k.bit_length())
@@ -122,6 +125,9 @@ class KaryResponse(Mechanism):
 
         Raises:
             InvalidParameter: If n is not a whole number from 1 on, or if no epsilon reaches this accuracy.
+
+        >>> print(KaryResponse.solve(within=0.05, n=2000, categories=3).privacy_loss())
+        ε = 1.73021 (replace, per person)
         """
         checks.whole(n=n)
         epsilon = epsilon_for(
@@ -139,7 +145,11 @@ class KaryResponse(Mechanism):
         return (1 - self._keep) / (len(self._labels) - 1)
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε = ln(keep/switch), rounded up."""
+        """Pure ε = ln(keep/switch), rounded up.
+
+        >>> print(KaryResponse(categories=3, keep=0.5).privacy_loss())
+        ε = 0.693148 (replace, per person)
+        """
         return PureDP(ln_up(self._keep / self.switch), relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
@@ -153,6 +163,9 @@ class KaryResponse(Mechanism):
 
         Raises:
             InvalidParameter: If data is a table instead of one answer or a list of them.
+
+        >>> KaryResponse(categories=["a", "b", "c"], keep=0.5).release("a") in ("a", "b", "c")
+        True
         """
         if not is_array(data):
             return self._labels[self._one(self._place(data), entropy)]
@@ -179,6 +192,10 @@ class KaryResponse(Mechanism):
 
         Raises:
             InvalidParameter: If an answer is not among the categories.
+
+        >>> poll = KaryResponse(categories=["a", "b"], keep=0.75)
+        >>> poll.estimate({"a": 450, "b": 550})["a"].share
+        0.4
         """
         if isinstance(answers, Mapping):
             counts = [answers.get(label, 0) for label in self._labels]
@@ -204,6 +221,9 @@ class KaryResponse(Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1, or if n is not a whole number from 1 on.
+
+        >>> round(KaryResponse(categories=3, keep=0.5).accuracy(n=1000), 3)
+        0.172
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
@@ -261,6 +281,10 @@ class KaryResponse(Mechanism):
 
         Returns:
             The position of each randomized answer.
+
+        >>> import numpy as np
+        >>> KaryResponse(categories=3, keep=0.5).release_places(np.array([0, 2, -1])).shape
+        (3,)
         """
         import numpy as np
 

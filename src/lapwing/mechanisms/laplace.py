@@ -81,7 +81,11 @@ class Laplace(Solvable, Mechanism):
         self._set(_granularity=grid, _steps=steps, _scale=scale)
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε: the sensitivity over the scale of the noise, both in grid steps."""
+        """Pure ε: the sensitivity over the scale of the noise, both in grid steps.
+
+        >>> print(Laplace(epsilon=0.5, sensitivity=1).privacy_loss())
+        ε = 0.5 (add_remove, per person)
+        """
         return PureDP(self._steps / self._scale, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
@@ -95,6 +99,10 @@ class Laplace(Solvable, Mechanism):
 
         Raises:
             InvalidParameter: If data is not one number without `dimensions`, or not a vector of that length with it.
+
+        >>> noisy = Laplace(epsilon=1, sensitivity=1).release(1000)
+        >>> 900 < noisy < 1100
+        True
         """
         return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
@@ -108,6 +116,11 @@ class Laplace(Solvable, Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Laplace(epsilon=0.5, sensitivity=1).accuracy()
+        6.0
+        >>> Laplace(epsilon=0.5, sensitivity=1).accuracy(0.99)
+        9.0
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:

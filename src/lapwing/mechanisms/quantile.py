@@ -76,7 +76,11 @@ class Quantile(Solvable, Mechanism):
         return max(a, b - a) if self.relation == "add_remove" else b
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε, from the scale used for rank distances."""
+        """Pure ε, from the scale used for rank distances.
+
+        >>> print(Quantile(epsilon=1, bounds=(0, 120), q=0.9).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         sensitivity = self.max_rows_per_unit * self._rank_sensitivity()
         return PureDP(2 * sensitivity / self._scale, relation=self.relation, unit=self.unit)
 
@@ -85,6 +89,9 @@ class Quantile(Solvable, Mechanism):
 
         Returns:
             The loss as ρ, for accounts that add up zero-concentrated losses.
+
+        >>> print(Quantile(epsilon=1, bounds=(0, 120), q=0.9).zcdp_loss())
+        ρ = 0.125 (add_remove, per person)
         """
         return ZCDP(self.privacy_loss().epsilon ** 2 / 8, relation=self.relation, unit=self.unit)
 
@@ -96,6 +103,9 @@ class Quantile(Solvable, Mechanism):
 
         Returns:
             A number within the bounds, an int on a whole grid and else a float.
+
+        >>> 40 < Quantile(epsilon=1, bounds=(0, 120), q=0.9).release(range(100)) <= 120
+        True
         """
         values = CellCounts(data, self._ladder)
         draw = self.start(values.cells(), entropy)
@@ -126,6 +136,9 @@ class Quantile(Solvable, Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Quantile(epsilon=1, bounds=(0, 120), q=0.5).accuracy() < 100
+        True
         """
         gap = exponential_gap(self._ladder.width + 1, self._scale, confidence)
         return float_up(Fraction(gap, self._share.denominator))
