@@ -32,6 +32,7 @@ MOST_USED = {
         *("AboveThreshold", "Count", "Exponential", "Gaussian", "Histogram", "KaryResponse"),
         *("Laplace", "Mean", "RandomizedResponse", "SparseVector", "Sum"),
     ),
+    "lapwing.crowd": ("Counts", "Estimates", "Protocol"),
 }
 """Classes whose every method has an example."""
 COMPLETE = ("errors", "mechanisms", "models", "crowd", "noise", "anonymity")

@@ -73,6 +73,12 @@ class Counts:
 
         Raises:
             InvalidParameter: If the counts belong to another protocol, or are too large for 64 bits.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> here, there = (poll.absorb(None, poll.randomize(answers)) for answers in (["yes"], ["no", "no"]))
+        >>> here.merge(there).n
+        3
         """
         self.protocol.check_own(other.protocol)
         most = sum(max(part.n, int(part.table.max()), -int(part.table.min())) for part in (self, other))
@@ -91,6 +97,11 @@ class Counts:
 
         Returns:
             The counts with these reports added. They use the memory of the original.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.empty().add(poll.randomize(["yes", "no"])).n
+        2
         """
         fresh = self.protocol.absorb(None, reports)
         table = self.table
@@ -102,6 +113,11 @@ class Counts:
 
         Returns:
             The bytes, for `from_bytes` with the same protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> len(poll.empty().to_bytes()) == len(poll.absorb(None, poll.randomize(["yes"])).to_bytes())
+        True
         """
         return MAGIC + self.protocol.fingerprint + self.n.to_bytes(8, "little") + self.table.astype("<i8").tobytes()
 
@@ -118,6 +134,12 @@ class Counts:
 
         Raises:
             InvalidParameter: If these are not counts of this protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> counts = poll.absorb(None, poll.randomize(["yes", "no"]))
+        >>> Counts.from_bytes(poll, counts.to_bytes()).n
+        2
         """
         import numpy as np
 

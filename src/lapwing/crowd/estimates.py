@@ -107,6 +107,13 @@ class Estimates:
 
         Raises:
             InvalidParameter: If about is neither "sample" nor "respondents".
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> low, high = estimates.interval()
+        >>> bool((low < estimates.counts).all() and (estimates.counts < high).all())
+        True
         """
         subject = about_whom(about)
         failure = float(1 - checks.probability(confidence=self.confidence))
@@ -125,6 +132,12 @@ class Estimates:
 
         Raises:
             InvalidParameter: If fakes is not a whole number from 0 on.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> 0.01 < estimates.moved_by(fakes=100) < 0.05
+        True
         """
         return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
 
@@ -136,6 +149,13 @@ class Estimates:
 
         Returns:
             New estimates with these counts. Their remark says that they are biased.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> whole = estimates.onto_simplex()
+        >>> bool(whole.counts.min() >= 0), round(float(whole.counts.sum()))
+        (True, 10000)
         """
         import numpy as np
 
@@ -155,6 +175,12 @@ class Estimates:
 
         Raises:
             InvalidParameter: If count is not a whole number from 1 on.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> estimates.top(1).labels
+        ['no']
         """
         import numpy as np
 
@@ -172,6 +198,12 @@ class Estimates:
 
         Returns:
             A list of dictionaries, in the order of the labels.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> [row["answer"] for row in estimates.rows()]
+        ['yes', 'no']
         """
         low, high = self.interval()
         columns = zip(
@@ -192,6 +224,12 @@ class Estimates:
 
         Returns:
             A header line, then a line for each answer.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> estimates.to_csv().splitlines()[0]
+        'answer,count,share,population_standard_error,sample_standard_error,low,high'
         """
         out = io.StringIO()
         writer = csv.DictWriter(

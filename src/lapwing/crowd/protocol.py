@@ -111,6 +111,10 @@ class Protocol(metaclass=Helpful):
 
         Returns:
             A bound on the loss, for the unit of the protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> print(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]).privacy_loss())
+        ε = 0.999484 (replace, per person)
         """
 
     @abstractmethod
@@ -134,6 +138,11 @@ class Protocol(metaclass=Helpful):
 
         Returns:
             The reports, in the order of the answers. They may be sent.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.randomize(["yes", "no", "no"])
+        <3 reports of UnaryEncoding, 2 bits each>
         """
         answers = Answers.of(values)
         blocks = list(parts(len(answers), self.block)) or [slice(0, 0)]
@@ -146,6 +155,11 @@ class Protocol(metaclass=Helpful):
 
         Returns:
             Counts of 0 reports.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.empty()
+        <counts of 0 reports of UnaryEncoding, 2 numbers>
         """
         import numpy as np
 
@@ -164,6 +178,12 @@ class Protocol(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If these are not reports, if state is not counts, or if they belong to another protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> monday = poll.absorb(None, poll.randomize(["yes", "no"]))
+        >>> poll.absorb(monday, poll.randomize(["no"])).n
+        3
         """
         hint = "Write absorb(None, protocol.randomize(answers)), or Reports.from_bytes(protocol, data) for bytes."
         checks.of_kind(Reports, "are not reports", hint, reports=reports)
@@ -190,6 +210,10 @@ class Protocol(metaclass=Helpful):
 
         Returns:
             A value for each parameter, by name.
+
+        >>> from lapwing.crowd import CountMeanSketch
+        >>> CountMeanSketch(epsilon=4, functions=64, width=256).parameters()["width"]
+        256
         """
         return self._stated(_plain)
 
@@ -207,6 +231,10 @@ class Protocol(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If any of its parameters differs.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.check_own(UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"]))
         """
         if other is not self and other.fingerprint != self.fingerprint:
             why = "belongs to a protocol with other parameters"

@@ -94,6 +94,9 @@ class UnaryEncoding(ClosedProtocol):
         Raises:
             InvalidParameter: If epsilon is not positive, or if the domain has fewer than two answers or names one
                 twice.
+
+        >>> print(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]).privacy_loss())
+        ε = 0.999484 (replace, per person)
         """
         if not checks.true_or_false(symmetric=symmetric):
             return cls(domain=domain, one_if_true=Fraction(1, 2), one_if_other=flip_probability(epsilon), unit=unit)
