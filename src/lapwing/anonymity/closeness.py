@@ -108,7 +108,11 @@ class Ordered(Ground):
     order: tuple[Any, ...] | None = None
 
     def edges(self, columns: int) -> Edges:
-        """A path."""
+        """A path.
+
+        Raises:
+            InvalidParameter: If `kinds` is not as long as there are columns, or if `order` lacks a value.
+        """
         places = np.arange(columns)
         steps = columns - 1
         if self.order is not None:
@@ -127,6 +131,9 @@ class Hierarchical(Ground):
         groups: For each value its groups, from the narrowest to the widest, without the root. Each value has the same
             number of groups.
 
+    Raises:
+        InvalidParameter: If some values have more groups above them than others.
+
     >>> illness = Hierarchical(groups={"ulcer": ("stomach",), "gastritis": ("stomach",), "flu": ("lungs",)})
     >>> illness.over(["ulcer", "gastritis", "flu"]).distances(np.eye(3, dtype=int), np.array([1, 0, 0])).tolist()
     [0.0, 0.5, 1.0]
@@ -140,7 +147,11 @@ class Hierarchical(Ground):
             raise InvalidParameter("groups", dict(self.groups), why, "Repeat a value as its own group.")
 
     def edges(self, columns: int) -> Edges:
-        """The taxonomy: two leaves under a group of height h are h apart, so each way up has length h/2."""
+        """The taxonomy: two leaves under a group of height h are h apart, so each way up has length h/2.
+
+        Raises:
+            InvalidParameter: If `kinds` is not as long as there are columns, or if `groups` lacks a value.
+        """
         leaves = _known(self.kinds, tuple(self.groups), columns, "groups")
         lines = [(kind, *self.groups[kind]) for kind in leaves]
         nodes = list(dict.fromkeys(line[height:] for line in lines for height in range(len(line))))
@@ -157,6 +168,9 @@ class Closeness(Criterion):
     Args:
         most: The t: the largest Earth Mover's Distance between a class and the table, from 0 to 1.
         ground: How far two values are apart: `Equal`, `Ordered` or `Hierarchical`.
+
+    Raises:
+        InvalidParameter: If most is not a share from 0 to 1.
 
     >>> counts = np.array([[3, 3], [4, 0]])
     >>> Closeness(sensitive="diagnosis", most=0.25).met(counts, counts.sum(axis=0)).tolist()
@@ -188,6 +202,9 @@ class CrowdCloseness(Closeness):
 
     Args:
         crowd: The n: how many rows the larger class must have at least.
+
+    Raises:
+        InvalidParameter: If most is not a share from 0 to 1, or if crowd is not a whole number from 1 on.
 
     >>> counts = np.array([[3, 3], [4, 0]])
     >>> CrowdCloseness(sensitive="diagnosis", most=0.25, crowd=5).met(counts, counts.sum(axis=0)).tolist()

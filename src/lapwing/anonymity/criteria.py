@@ -75,6 +75,9 @@ class DistinctDiversity(Criterion):
     Args:
         least: The l: how many different values a class must have.
 
+    Raises:
+        InvalidParameter: If least is not a whole number from 1 on.
+
     >>> from lapwing.anonymity import Mondrian, l_diversity
     >>> table = {"age": [47, 41, 78, 71], "diagnosis": ["cancer", "cancer", "flu", "stroke"]}
     >>> method = Mondrian(k=2, quasi_identifiers=["age"], criteria=[DistinctDiversity(sensitive="diagnosis", least=2)])
@@ -100,6 +103,9 @@ class EntropyDiversity(Criterion):
 
     Args:
         least: The l, which need not be whole. A class with l equally frequent values just meets it.
+
+    Raises:
+        InvalidParameter: If least is not positive.
 
     >>> counts = np.array([[2, 2], [3, 1]])
     >>> EntropyDiversity(sensitive="diagnosis", least=2).met(counts, counts.sum(axis=0)).tolist()
@@ -129,6 +135,9 @@ class RecursiveDiversity(Criterion):
         least: The l.
         factor: The c. A larger factor allows the commonest value to be more common.
 
+    Raises:
+        InvalidParameter: If least is not a whole number from 1 on, or if factor is not positive.
+
     >>> counts = np.array([[2, 2], [3, 1]])
     >>> RecursiveDiversity(sensitive="diagnosis", least=2).met(counts, counts.sum(axis=0)).tolist()
     [True, False]
@@ -155,6 +164,9 @@ class LargestShare(Criterion):
     Args:
         most: The α: the largest share, from 0 to 1.
 
+    Raises:
+        InvalidParameter: If most is not a share from 0 to 1.
+
     >>> counts = np.array([[2, 2], [3, 1]])
     >>> LargestShare(sensitive="diagnosis", most=0.5).met(counts, counts.sum(axis=0)).tolist()
     [True, False]
@@ -179,6 +191,9 @@ class BetaLikeness(Criterion):
 
     Args:
         most: The β: the largest relative gain. With 1, a share may at most double.
+
+    Raises:
+        InvalidParameter: If most is negative.
 
     >>> counts = np.array([[2, 2], [4, 0]])
     >>> BetaLikeness(sensitive="diagnosis", most=0.5).met(counts, counts.sum(axis=0)).tolist()

@@ -59,6 +59,10 @@ class FullDomain:
         k: How many rows every class must have at least.
         criteria: What else each class must meet, for example `DistinctDiversity` or `Closeness`.
 
+    Raises:
+        InvalidParameter: If k is not a whole number from 1 on, if suppress is not a share from 0 to 1, if loss is not
+            one of the known names, or if quasi_identifiers does not name columns, each of them once.
+
     >>> from lapwing.anonymity import Ranges
     >>> method = FullDomain(k=2, quasi_identifiers={"age": Ranges((10, 20))})
     >>> method.anonymise({"age": [41, 47, 42]}).to_dict()["age"]

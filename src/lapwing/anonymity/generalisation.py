@@ -32,6 +32,8 @@ class GeneralisedTable:
     >>> table = Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]})
     >>> table.to_dict()["age"], table.suppressed.tolist()
     (['41–47', '41–47', '71–78', '71–78'], [])
+    >>> type(table).__name__
+    'GeneralisedTable'
     """
 
     columns: Columns
@@ -54,7 +56,11 @@ class GeneralisedTable:
         return self.classes.smallest
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The columns as lists by name."""
+        """The columns as lists by name.
+
+        Returns:
+            A new dictionary: changing it leaves this table as it is.
+        """
         return {
             name: values.tolist() if isinstance(values, np.ndarray) else list(values)
             for name, values in self.columns.items()
@@ -62,6 +68,9 @@ class GeneralisedTable:
 
     def to_pandas(self) -> Any:
         """A data frame of pandas. Its index says which rows of the original table these are.
+
+        Returns:
+            A `pandas.DataFrame` with one row for each published row.
 
         Raises:
             MissingExtra: If pandas is not installed.

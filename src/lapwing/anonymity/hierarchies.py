@@ -104,6 +104,9 @@ class Digits(Levels):
     Args:
         length: How many characters each code has. Whole numbers are filled up with zeros on the left.
 
+    Raises:
+        InvalidParameter: If length is not a whole number from 1 on.
+
     >>> from lapwing.anonymity import FullDomain
     >>> method = FullDomain(k=2, quasi_identifiers={"zip": Digits(5)})
     >>> method.anonymise({"zip": ["02138", "02139"]}).to_dict()["zip"]
@@ -116,7 +119,11 @@ class Digits(Levels):
         checks.whole(length=self.length)
 
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
-        """One level per character; a group covers as much as it has of the kinds that occur."""
+        """One level per character; a group covers as much as it has of the kinds that occur.
+
+        Raises:
+            InvalidParameter: If a value has another number of characters.
+        """
         paths = [self._path(kind) for kind in kinds]
         order = sorted(range(len(kinds)), key=lambda i: (kinds[i] is None, paths[i][0]))
         return Ladder.of(paths, order, lambda level, kind, size: size / len(kinds))
@@ -137,6 +144,10 @@ class Ranges(Levels):
 
     Args:
         widths: The width of the ranges at each level, each a multiple of the one before.
+
+    Raises:
+        InvalidParameter: If there is no width, if a width is not positive or not a multiple of the one before, or if
+            origin is not a finite number.
 
     >>> from lapwing.anonymity import FullDomain
     >>> FullDomain(k=2, quasi_identifiers={"age": Ranges((10, 20))}).anonymise({"age": [41, 47]}).to_dict()["age"]
@@ -192,6 +203,9 @@ class Taxonomy(Levels):
     Args:
         tree: Either nested, {"employed": ["Private", …], …}, or the parent of each word, {"Private": "employed", …}.
             The root is "*" and need not be written.
+
+    Raises:
+        InvalidParameter: If a group has the same name as a value, or as "*".
 
     >>> from lapwing.anonymity import FullDomain
     >>> tree = Taxonomy({"employed": ["Private", "State"], "other": ["None"]})

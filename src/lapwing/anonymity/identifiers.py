@@ -98,6 +98,9 @@ def classify(table: Any, *, year: int | None = None) -> dict[str, Finding]:
         For each column the kind of identifier (None for none), how sure the guess is, why, and what `remove` does with
             it.
 
+    Raises:
+        InvalidParameter: If year is not a whole number from 1 on, or if table is not a table.
+
     >>> found = classify({"name": ["Ada Byron", "Alan Turing"], "age": [36, 41]})
     >>> sorted(found)
     ['age', 'name']

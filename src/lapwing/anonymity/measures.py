@@ -68,6 +68,9 @@ def l_diversity(table: Any, quasi_identifiers: Sequence[str], sensitive: str, *,
     Returns:
         The largest l of each variant.
 
+    Raises:
+        InvalidParameter: If factor is not positive, or if a column is missing.
+
     >>> l_diversity({"age": [40, 40], "ill": ["yes", "no"]}, ["age"], "ill").distinct
     2
     """
@@ -117,6 +120,9 @@ def nt_closeness(
 
     Returns:
         The smallest t; infinite if the table has fewer than `crowd` rows.
+
+    Raises:
+        InvalidParameter: If crowd is not a whole number from 1 on, or if a column is missing.
 
     >>> nt_closeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill", crowd=2)
     0.5

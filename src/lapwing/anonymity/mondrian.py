@@ -50,6 +50,10 @@ class Mondrian:
             hierarchy (None) numbers and dates become ranges (`Numbers`) and other values sets (`Sets`).
         criteria: What else each class must meet, for example `DistinctDiversity` or `Closeness`.
 
+    Raises:
+        InvalidParameter: If k is not a whole number from 1 on, if quasi_identifiers does not name columns, each of them
+            once, or if `CrowdCloseness` is asked for with strict=False.
+
     >>> Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]}).to_dict()["age"]
     ['41–47', '41–47', '71–78', '71–78']
     """

@@ -184,6 +184,9 @@ class SumAuditor:
 
         Returns:
             The exact sum, or a refusal.
+
+        Raises:
+            InvalidParameter: If who is empty, or names somebody that is not there.
         """
         group = group_of(who, len(self._values))
         row = self._system.reduced(group)
@@ -203,6 +206,9 @@ class MaxAuditor:
             say nothing. Only the earlier answers, and one number in each gap between and beyond them, need be tried
             (Kenthapadi et al. 2005, section 3). Otherwise the auditor looks at the true answer first. It refuses less,
             but its refusals say what it hides.
+
+    Raises:
+        InvalidParameter: If simulatable is neither True nor False.
 
     >>> auditor = MaxAuditor([7, 8, 9], simulatable=False)
     >>> auditor.ask([0, 1, 2]), auditor.ask([1, 2]), auditor.ask([0, 2])
@@ -225,6 +231,9 @@ class MaxAuditor:
 
         Returns:
             The exact maximum, or a refusal.
+
+        Raises:
+            InvalidParameter: If who is empty, or names somebody that is not there.
         """
         group = group_of(who, len(self._values))
         answer = max(self._values[person] for person in group)
@@ -264,6 +273,10 @@ class ExhaustiveAuditor:
         simulatable: Whether to refuse if any answer that is still possible would give a value away. Otherwise the
             auditor looks at the true answer first, and its refusals say what it hides.
 
+    Raises:
+        InvalidParameter: If domain lacks a value that occurs, if there are too many people to try all tables, if
+            statistic is not one of the known names, or if simulatable is neither True nor False.
+
     >>> auditor = ExhaustiveAuditor([0, 1, 1], domain=(0, 1), simulatable=False)
     >>> auditor.ask([0, 1]), str(auditor.ask([1, 2]))  # one of two; and then two who are equal
     (1, "refused: the answer would reveal somebody's value")
@@ -294,6 +307,9 @@ class ExhaustiveAuditor:
 
         Returns:
             The exact answer, or a refusal.
+
+        Raises:
+            InvalidParameter: If who is empty, or names somebody that is not there.
         """
         group = sorted(group_of(who, len(self._values)))
         answer = int(self._statistic(self._values[group]))
@@ -305,7 +321,11 @@ class ExhaustiveAuditor:
         return answer
 
     def determined(self) -> dict[int, int]:
-        """Whose value follows from the answers so far."""
+        """Whose value follows from the answers so far.
+
+        Returns:
+            The value of each person that is certain, by position. It is empty while nothing is certain.
+        """
         fixed = np.flatnonzero((self._tables == self._tables[0]).all(axis=0))
         return {int(person): int(self._tables[0, person]) for person in fixed}
 

@@ -119,6 +119,10 @@ class RestrictedQueries:
         largest_overlap: The r of overlap control: a group is refused if it shares more than r people with one that was
             answered. Asking again about the very same group is allowed. None switches it off.
 
+    Raises:
+        InvalidParameter: If smallest is more than half of the table, so that no group would be answered, or if
+            largest_overlap is not a whole number from 1 on.
+
     >>> from lapwing.anonymity import where
     >>> ask = RestrictedQueries({"sex": ["f"] * 30 + ["m"] * 70, "smokes": [1, 0] * 50}, smallest=10)
     >>> ask.sum("smokes", where(sex="f"))
@@ -157,6 +161,9 @@ class RestrictedQueries:
 
         Returns:
             The total, exact for whole numbers and fractions, or a refusal.
+
+        Raises:
+            InvalidParameter: If group is not written with `where`, or if the column is missing or holds words.
         """
         members = self.members(group)
         return self._refusal(members) or self._total(column, members)
@@ -170,6 +177,9 @@ class RestrictedQueries:
 
         Returns:
             The mean, a `Fraction` for whole numbers and fractions, or a refusal.
+
+        Raises:
+            InvalidParameter: If group is not written with `where`, or if the column is missing or holds words.
         """
         members = self.members(group)
         if not members.any():
@@ -187,6 +197,9 @@ class RestrictedQueries:
 
         Returns:
             True or False for each row.
+
+        Raises:
+            InvalidParameter: If group is not written with `where`.
         """
         hint = "Write where(sex='f'), for example, or where() for everybody."
         checks.of_kind(Formula, "must describe a group", hint, group=group)

@@ -29,6 +29,9 @@ class Rounding:
         base: The base, at least 2.
         at_random: Whether to round up or down at random, right on average. Otherwise to the nearest; halves go up.
 
+    Raises:
+        InvalidParameter: If base is not a whole number from 2 on, or if at_random is neither True nor False.
+
     >>> Rounding(base=5).release(13)
     15
     """
@@ -65,6 +68,9 @@ class Rounding:
 
         Returns:
             The mean. At random, it comes near the true count.
+
+        Raises:
+            InvalidParameter: If times is not a whole number from 1 on.
         """
         if not self.at_random:
             return float(self.release(count))

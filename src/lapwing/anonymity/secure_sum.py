@@ -84,6 +84,10 @@ class SecureSum:
             goes beyond.
         cells_per_person: In how many cells one person may be at once.
 
+    Raises:
+        InvalidParameter: If there are too few cells, companies or servers, if names repeat, if a total might not fit
+            below half of prime, or if epsilon comes with a threshold or without a sensitivity for each cell.
+
     >>> protocol = SecureSum(cells=["women", "men"], companies=["A", "B", "C"])
     >>> own = {"women": 3, "men": 4}
     >>> outcome = protocol.run({"A": own, "B": own, "C": own})

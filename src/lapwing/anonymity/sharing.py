@@ -193,6 +193,10 @@ class Sharing(ABC):
 class AdditiveSharing(Sharing):
     """Additive sharing: uniform masks, and the secret less the masks. All shares are needed.
 
+    Raises:
+        InvalidParameter: If there are fewer than two parties, if prime is no prime or not above the number of parties,
+            or if largest is more than half of prime.
+
     >>> scheme = AdditiveSharing(parties=2)
     >>> mask, masked = scheme.share(78_954)
     >>> scheme.reconstruct([mask, masked])
@@ -219,6 +223,10 @@ class ShamirSharing(Sharing):
 
     Args:
         threshold: How many shares give the secret, at least 2. Fewer give nothing.
+
+    Raises:
+        InvalidParameter: If there are fewer than two parties, if prime is no prime or not above the number of parties,
+            or if largest is more than half of prime. Also if threshold is not from 2 to the number of parties.
 
     >>> scheme = ShamirSharing(parties=5, threshold=3)
     >>> shares = scheme.share(7)

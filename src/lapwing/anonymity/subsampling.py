@@ -34,6 +34,9 @@ class SubSample:
     Args:
         share: The probability that a record is kept, above 0 and at most 1.
 
+    Raises:
+        InvalidParameter: If share is not above 0 and at most 1.
+
     >>> 0 < len(SubSample(share=0.5).draw({"age": list(range(100))})["age"]) < 100
     True
     """

@@ -60,6 +60,9 @@ class CellSuppression:
             hypercube method (Repsilber 1994). Raising one corner and its opposite by as much as the two others are
             lowered keeps all totals, which proves the width.
 
+    Raises:
+        InvalidParameter: If threshold is not a whole number from 2 on, or if complementary is neither True nor False.
+
     >>> counts = {"North": {"flu": 40, "HIV": 2}, "South": {"flu": 31, "HIV": 9}}
     >>> CellSuppression(threshold=5, complementary=False).publish(counts).hidden
     [('North', 'HIV')]

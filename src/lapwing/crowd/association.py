@@ -71,6 +71,8 @@ class Association:
     >>> joint = associate(home, work, ["bus", "car"], ["bike", "car"])
     >>> joint["bus", "bike"] > 2000 > 1000 > joint["bus", "car"], joint.independence.p_value < 0.01
     (True, True)
+    >>> type(joint).__name__
+    'Association'
     """
 
     first: Sequence[Any]

@@ -44,6 +44,9 @@ class BinaryResponse(ClosedProtocol):
         yes_if_yes: Probability of reporting yes if the truth is yes.
         yes_if_no: Probability of reporting yes if the truth is no: less than `yes_if_yes`.
 
+    Raises:
+        InvalidParameter: If a probability is not above 0 and below 1, or if yes_if_no is not less than yes_if_yes.
+
     >>> print(BinaryResponse.from_coins(0.5, 0.5).privacy_loss())
     ε = 1.09862 (replace, per person)
     """

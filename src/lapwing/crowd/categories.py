@@ -46,6 +46,10 @@ class CategoryResponse(ClosedProtocol):
         domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
         keep: Probability of reporting the true answer: more than 1/k.
 
+    Raises:
+        InvalidParameter: If keep is not above 1/k and below 1, or if the domain has fewer than two answers or names one
+            twice.
+
     >>> print(CategoryResponse.from_epsilon(1, domain=["bus", "bike", "car"]).privacy_loss())
     ε = 0.999226 (replace, per person)
     """
@@ -78,6 +82,10 @@ class CategoryResponse(ClosedProtocol):
 
         Returns:
             The protocol.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, or if the domain has fewer than two answers or names one
+                twice.
         """
         labels, _ = domain_of(domain, largest=LARGEST_DOMAIN)
         return cls(domain=domain, keep=keep_of(moderate(epsilon), len(labels)), unit=unit)
@@ -104,7 +112,11 @@ class CategoryResponse(ClosedProtocol):
         return self._coins.privacy_loss()
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The estimated count of every answer of the domain."""
+        """The estimated count of every answer of the domain.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol, or if confidence is not above 0 and below 1.
+        """
         self.check_own(state.protocol)
         keep = checks.exact(keep=self.keep)
         return from_support(

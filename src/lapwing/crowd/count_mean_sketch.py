@@ -53,6 +53,9 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
             longer reports.
         salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, or if functions or width is too small or too large.
+
     >>> print(CountMeanSketch(epsilon=4, functions=1024, width=1024).privacy_loss())
     ε = 3.99654 (replace, per person)
     """
@@ -97,6 +100,9 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
         Σn_j²/k]} (Apple 2017; Σn_j² is estimated from the sketch itself). Drawing the people at random adds n_d(1 −
         n_d/n): the *sample* error. Several collections with one salt have the same collisions: that part of the error
         (the square bracket) does not average out.
+
+        Raises:
+            InvalidParameter: If candidates is not a list of answers, or if the counts belong to another protocol.
         """
         self.check_own(state.protocol)
         labels = candidate_list(candidates)

@@ -39,6 +39,8 @@ class Counts:
     >>> there = poll.absorb(None, poll.randomize(["yes"] * 2))
     >>> here.merge(there)
     <counts of 5 reports of UnaryEncoding, 2 numbers>
+    >>> Counts.from_bytes(poll, there.to_bytes()).n
+    2
     """
 
     protocol: Protocol
@@ -71,6 +73,12 @@ class Counts:
 
         Raises:
             InvalidParameter: If the counts belong to another protocol, or are too large for 64 bits.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> here, there = (poll.absorb(None, poll.randomize(answers)) for answers in (["yes"], ["no", "no"]))
+        >>> here.merge(there).n
+        3
         """
         self.protocol.check_own(other.protocol)
         most = sum(max(part.n, int(part.table.max()), -int(part.table.min())) for part in (self, other))
@@ -89,6 +97,11 @@ class Counts:
 
         Returns:
             The counts with these reports added. They use the memory of the original.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.empty().add(poll.randomize(["yes", "no"])).n
+        2
         """
         fresh = self.protocol.absorb(None, reports)
         table = self.table
@@ -96,7 +109,16 @@ class Counts:
         return Counts(self.protocol, self.n + fresh.n, table)
 
     def to_bytes(self) -> bytes:
-        """The counts as bytes, to be stored or sent."""
+        """The counts as bytes, to be stored or sent.
+
+        Returns:
+            The bytes, for `from_bytes` with the same protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> len(poll.empty().to_bytes()) == len(poll.absorb(None, poll.randomize(["yes"])).to_bytes())
+        True
+        """
         return MAGIC + self.protocol.fingerprint + self.n.to_bytes(8, "little") + self.table.astype("<i8").tobytes()
 
     @classmethod
@@ -112,6 +134,12 @@ class Counts:
 
         Raises:
             InvalidParameter: If these are not counts of this protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> counts = poll.absorb(None, poll.randomize(["yes", "no"]))
+        >>> Counts.from_bytes(poll, counts.to_bytes()).n
+        2
         """
         import numpy as np
 

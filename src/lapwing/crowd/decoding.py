@@ -53,12 +53,17 @@ class DecodedEstimates(Estimates):
         fit: How well the selected candidates explain the reports.
         unexplained_standard_error: Standard error of `unexplained_share`.
 
+    Raises:
+        InvalidParameter: If confidence is not above 0 and below 1.
+
     >>> from lapwing.crowd import OneTimeRappor, decode
     >>> protocol = OneTimeRappor(permanent_noise=0.25)
     >>> counts = protocol.absorb(None, protocol.randomize(["cat"] * 5000 + ["dog"] * 5000))
     >>> decoded = decode(protocol, counts, ["cat", "dog", "owl"])
     >>> {"cat", "dog"} <= set(decoded.discovered().labels)
     True
+    >>> type(decoded).__name__
+    'DecodedEstimates'
     """
 
     selected: NDArray[np.bool_]
@@ -87,13 +92,24 @@ class DecodedEstimates(Estimates):
         )
 
     def top(self, count: int) -> DecodedEstimates:
-        """The candidates with the largest counts, largest first."""
+        """The candidates with the largest counts, largest first.
+
+        Returns:
+            The same estimates, of these candidates only.
+
+        Raises:
+            InvalidParameter: If count is not a whole number from 1 on.
+        """
         import numpy as np
 
         return self._taken(np.argsort(-self.counts, kind="stable")[: checks.whole(count=count)])
 
     def discovered(self) -> DecodedEstimates:
-        """The significant candidates, largest first."""
+        """The significant candidates, largest first.
+
+        Returns:
+            The same estimates, of these candidates only.
+        """
         import numpy as np
 
         order = np.argsort(-self.counts, kind="stable")

@@ -62,6 +62,9 @@ class Donation(metaclass=Helpful):
         lifetime: The largest epsilon that all donations of this feature may cost together, for ever.
         per_day: How many reports may leave the device on one day.
 
+    Raises:
+        InvalidParameter: If per_day is not a whole number from 1 on, or if lifetime is less than one report costs.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> layouts = UnaryEncoding.from_epsilon(epsilon=1, domain=["qwerty", "azerty"])
     >>> donation = Donation(protocol=layouts, lifetime=10, per_day=2)
@@ -122,6 +125,10 @@ class Device:
         entropy: Source of random bits. Only tests should use another than the system's.
         allowance: An account that must agree to every donation, such as one for several devices. None if there is none.
 
+    Raises:
+        InvalidParameter: If features is not a mapping from names to `Donation`, or if a lifetime is longer than this
+            device was promised before.
+
     >>> import tempfile
     >>> from lapwing.crowd.apple import preset
     >>> emoji = Donation(protocol=preset("popular emoji"), lifetime=12, per_day=1)
@@ -179,6 +186,9 @@ class Device:
 
         Args:
             feature: The feature to forget; None for all of them.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         with self._file.transaction() as database:
             _delete(database, self._features if feature is None else [self._known(feature)])
@@ -191,6 +201,9 @@ class Device:
         Args:
             feature: The feature that the event belongs to.
             event: What happened: an answer to the protocol of the feature.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         protocol = self._features[self._known(feature)].protocol
         report = protocol.randomize([event], self._entropy).to_bytes()
@@ -215,6 +228,9 @@ class Device:
         """Today's envelopes. Call it once a day: a second call on a day, or a clock that went back, gives none.
 
         They are charged, and gone from the device, before this returns: a crash loses donations, and repeats none.
+
+        Returns:
+            The envelopes to send, in a random order.
         """
         envelopes: list[Envelope] = []
         today = {"today": self._clock().toordinal()}
@@ -236,6 +252,9 @@ class Device:
 
         Returns:
             The sum of the losses of all reports that left the device.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         _, spent = self._row(feature)
         return self._features[feature].loss(spent)
@@ -248,6 +267,9 @@ class Device:
 
         Returns:
             What is left of its lifetime.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         lifetime, spent = self._row(feature)
         return self._features[feature].loss(max(lifetime - spent, Fraction(0)))
@@ -260,6 +282,9 @@ class Device:
 
         Returns:
             Their number, at most 64.
+
+        Raises:
+            InvalidParameter: If the device has no such feature.
         """
         with self._file.transaction(write=False) as database:
             return len(_places(database, feature, self._features[self._known(feature)].protocol))

@@ -47,11 +47,16 @@ class Estimates:
         confidence: Probability that an interval contains the true number.
         remark: Whether the counts are unbiased, in words.
 
+    Raises:
+        InvalidParameter: If confidence is not above 0 and below 1.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
     >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
     >>> 2000 < estimates["yes"] < 4000
     True
+    >>> type(estimates).__name__
+    'Estimates'
     """
 
     labels: Sequence[Any]
@@ -99,6 +104,16 @@ class Estimates:
 
         Returns:
             The lower ends and the upper ends, in people.
+
+        Raises:
+            InvalidParameter: If about is neither "sample" nor "respondents".
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> low, high = estimates.interval()
+        >>> bool((low < estimates.counts).all() and (estimates.counts < high).all())
+        True
         """
         subject = about_whom(about)
         failure = float(1 - checks.probability(confidence=self.confidence))
@@ -114,6 +129,15 @@ class Estimates:
 
         Returns:
             The largest change of a share (0.01 is one percentage point).
+
+        Raises:
+            InvalidParameter: If fakes is not a whole number from 0 on.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> 0.01 < estimates.moved_by(fakes=100) < 0.05
+        True
         """
         return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
 
@@ -122,6 +146,16 @@ class Estimates:
 
         Accuracy: the Euclidean projection never increases the distance from the truth as a whole, but small counts are
         cut to zero and large ones reduced; errors and intervals no longer apply to single counts.
+
+        Returns:
+            New estimates with these counts. Their remark says that they are biased.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> whole = estimates.onto_simplex()
+        >>> bool(whole.counts.min() >= 0), round(float(whole.counts.sum()))
+        (True, 10000)
         """
         import numpy as np
 
@@ -138,6 +172,15 @@ class Estimates:
 
         Returns:
             The same estimates, of these answers only.
+
+        Raises:
+            InvalidParameter: If count is not a whole number from 1 on.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> estimates.top(1).labels
+        ['no']
         """
         import numpy as np
 
@@ -151,7 +194,17 @@ class Estimates:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary for each answer: count, share, standard errors and the ends of the interval."""
+        """One dictionary for each answer: count, share, standard errors and the ends of the interval.
+
+        Returns:
+            A list of dictionaries, in the order of the labels.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> [row["answer"] for row in estimates.rows()]
+        ['yes', 'no']
+        """
         low, high = self.interval()
         columns = zip(
             self.labels,
@@ -167,7 +220,17 @@ class Estimates:
         return [dict(zip(names, (row[0], *map(float, row[1:])), strict=True)) for row in columns]
 
     def to_csv(self) -> str:
-        """The table as CSV text."""
+        """The table as CSV text.
+
+        Returns:
+            A header line, then a line for each answer.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+        >>> estimates.to_csv().splitlines()[0]
+        'answer,count,share,population_standard_error,sample_standard_error,low,high'
+        """
         out = io.StringIO()
         writer = csv.DictWriter(
             out, ["answer", "count", "share", "population_standard_error", "sample_standard_error", "low", "high"]

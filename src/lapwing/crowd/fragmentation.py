@@ -80,6 +80,9 @@ class AttributeFragments(metaclass=Helpful):
     Args:
         protocol: The unary encoding whose bits are sent one by one.
 
+    Raises:
+        InvalidParameter: If protocol is not a `UnaryEncoding`.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=2, domain=["yes", "no"]))
     >>> messages = fragments.fragments(fragments.protocol.randomize(["yes"] * 3000 + ["no"] * 7000))
@@ -99,11 +102,19 @@ class AttributeFragments(metaclass=Helpful):
             raise InvalidParameter("protocol", f"<{type(given).__name__}>", why, hint)
 
     def local_loss(self) -> PureDP:
-        """What all messages of a person together cost, against somebody who can link them, such as the shuffler."""
+        """What all messages of a person together cost, against somebody who can link them, such as the shuffler.
+
+        Returns:
+            The loss of all messages of one person.
+        """
         return self.protocol.privacy_loss()
 
     def local_removal(self) -> Removal:
-        """What all messages of a person cost, compared with no answer. A single message can cost as much."""
+        """What all messages of a person cost, compared with no answer. A single message can cost as much.
+
+        Returns:
+            The loss of taking part, compared with sending nothing.
+        """
         true, other = self._probabilities
         return Removal(ln_up(max(true / other, (1 - other) / (1 - true))), unit=self.protocol.unit)
 
@@ -118,6 +129,10 @@ class AttributeFragments(metaclass=Helpful):
 
         Returns:
             The central (ε, δ) guarantee of one bit.
+
+        Raises:
+            InvalidParameter: If n is not a whole number from 1 on, if delta is not above 0 and below 1, or if fakes and
+                honest_share leave nobody honest.
         """
         bit = PureDP(self.local_removal().epsilon, relation="replace", unit=f"bit of one {self.protocol.unit}")
         return shuffled(bit, n, delta, fakes=fakes, honest_share=honest_share)
@@ -148,6 +163,10 @@ class AttributeFragments(metaclass=Helpful):
 
         Returns:
             The central (ε, δ) guarantee of an answer.
+
+        Raises:
+            InvalidParameter: If n is not a whole number from 1 on, if delta is not above 0 and below 1, or if
+                honest_share is not above 0 and at most 1.
         """
         half = checks.probability(delta=delta) / 2
         bit = self.fragment_loss(n, half, fakes=fakes, honest_share=honest_share)
@@ -233,6 +252,9 @@ class ReportFragments(metaclass=Helpful):
         protocol: The protocol of each report.
         count: How many reports each person sends.
 
+    Raises:
+        InvalidParameter: If protocol is not a local protocol, or if count is not a whole number from 1 on.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> weak = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
     >>> fragments = ReportFragments(weak, count=3)
@@ -250,7 +272,11 @@ class ReportFragments(metaclass=Helpful):
         checks.whole(count=self.count)
 
     def local_loss(self) -> PureDP:
-        """What all reports of a person together cost, against somebody who can link them."""
+        """What all reports of a person together cost, against somebody who can link them.
+
+        Returns:
+            The loss of one report, times `count`.
+        """
         return self.count * self.protocol.privacy_loss()
 
     def privacy_loss(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> ApproxDP:
@@ -264,6 +290,10 @@ class ReportFragments(metaclass=Helpful):
 
         Returns:
             The central (ε, δ) guarantee of an answer.
+
+        Raises:
+            InvalidParameter: If n is not a whole number from 1 on, if delta is not above 0 and below 1, or if
+                honest_share is not above 0 and at most 1.
         """
         total = checks.probability(delta=delta)
         whole = shuffled(self.local_loss(), n, delta, fakes=fakes, honest_share=honest_share)

@@ -66,6 +66,11 @@ class SequenceFragmentPuzzle(ClosedProtocol):
         pieces: How many values the hash of the whole string has. More pieces make fewer false strings to look up.
         salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
+    Raises:
+        InvalidParameter: If epsilon_fragments or epsilon_strings is not positive, if length is not a multiple of
+            fragment, if alphabet is not made of different characters, or if functions, width or pieces is too small or
+            too large.
+
     >>> print(SequenceFragmentPuzzle(epsilon_fragments=4, epsilon_strings=4).privacy_loss())
     ε = 7.99308 (replace, per person)
     """

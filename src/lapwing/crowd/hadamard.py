@@ -52,6 +52,10 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
         domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
         rows: How many rows a report names, 1 to 6. None takes the number with the least error.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if rows is not a whole number from 1 on or is too large, or if the
+            domain has fewer than two answers or names one twice.
+
     >>> print(HadamardResponse(epsilon=2, domain=1000).privacy_loss())
     ε = 1.99939 (replace, per person)
     """
@@ -91,7 +95,11 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
         return self._loss(ln_up((1 - (self._cells - 1) * self._other) / self._other))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The estimated count of every answer of the domain, from one transform."""
+        """The estimated count of every answer of the domain, from one transform.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol, or if confidence is not above 0 and below 1.
+        """
         self.check_own(state.protocol)
         support = walsh_hadamard(state.table)[: len(self._labels)] // self._cells
         true = 1 - (self._cells - 1) * self._other

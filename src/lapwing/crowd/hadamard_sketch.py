@@ -56,6 +56,10 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
         width: How many cells each function has: a power of two, at most 2^20. More cells make fewer collisions.
         salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if functions or width is too small or too large, or if width is
+            not a power of two.
+
     >>> print(HadamardCountMeanSketch(epsilon=4, functions=1024, width=32768).privacy_loss())
     ε = 3.99892 (replace, per person)
     """
@@ -106,6 +110,9 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
         functions. The *population* error is of all these: its square is (m/(m−1))²·{n·c² − n_d − Σn_j/m +
         (1/m)(1−1/m)·[(1−1/k)·Σn_j + Σn_j²/k]}, sums over the other answers (Apple 2017, rearranged; Σn_j² is estimated
         from the sketch itself). Drawing the people at random adds n_d(1 − n_d/n): the *sample* error.
+
+        Raises:
+            InvalidParameter: If candidates is not a list of answers, or if the counts belong to another protocol.
         """
         import numpy as np
 

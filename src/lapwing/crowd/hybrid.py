@@ -45,6 +45,11 @@ class Hybrid(_Numeric):
         piecewise_share: Probability that a report is a piecewise one, 0 to 1.
         cells: How many cells piecewise reports have, at most 65,534.
 
+    Raises:
+        InvalidParameter: If cells or window is not a whole number in its range, if a probability is not above 0 and
+            below 1, if piecewise_share is not a share from 0 to 1, or if bounds are not a pair (low, high) with low
+            below high.
+
     >>> print(Hybrid.from_epsilon(2, bounds=(0, 24)).privacy_loss())
     ε = 1.99844 (replace, per person)
     """
@@ -87,6 +92,10 @@ class Hybrid(_Numeric):
 
         Returns:
             The protocol.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, if cells is not a whole number from 2 on, or if bounds are not
+                a pair (low, high) with low below high.
         """
         exact = checks.positive(epsilon=epsilon)
         piecewise = Piecewise.from_epsilon(exact, bounds=bounds, cells=cells, unit=unit)
@@ -140,7 +149,11 @@ class Hybrid(_Numeric):
         return MeanEstimate(self._mean_of(mean), n, error, error, reach, confidence)
 
     def worst_variance(self) -> float:
-        """The variance of one report about the worst number, in squares of the distance of the bounds."""
+        """The variance of one report about the worst number, in squares of the distance of the bounds.
+
+        Returns:
+            The largest variance among 65 numbers that are spread evenly between the bounds.
+        """
         return max(self._variance_at(place / 64) for place in range(65))
 
     def _parts(self) -> tuple[tuple[Piecewise | StochasticRounding, Fraction], ...]:

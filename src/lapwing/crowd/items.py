@@ -81,6 +81,9 @@ class Answers:
         Returns:
             The answers. People with the same answer stand together, in the order of the counts.
 
+        Raises:
+            InvalidParameter: If a count is not a whole number from 0 on.
+
         >>> Answers.counted({"bus": 2, "bike": 1}).places.tolist()
         [0, 0, 1]
         """
@@ -96,7 +99,11 @@ class Answers:
         return Answers(self.labels, self.places[part])
 
     def trimmed(self) -> Answers:
-        """The same answers without labels that nobody gives, if there are many: a protocol may hash every label."""
+        """The same answers without labels that nobody gives, if there are many: a protocol may hash every label.
+
+        Returns:
+            The answers of the same people, in the same order.
+        """
         import numpy as np
 
         if len(self.labels) <= len(self):
@@ -105,7 +112,11 @@ class Answers:
         return Answers([self.labels[place] for place in given.tolist()], places.ravel())
 
     def counts(self) -> dict[Any, int]:
-        """How many people gave each answer: the truth that an estimate is compared with."""
+        """How many people gave each answer: the truth that an estimate is compared with.
+
+        Returns:
+            A number of people for each label, 0 where nobody gave it.
+        """
         import numpy as np
 
         totals = np.bincount(self.places, minlength=len(self.labels))

@@ -53,6 +53,10 @@ class QuestionGroup(metaclass=Helpful):
         charge: The epsilon that is spent in every period in which one of the questions is asked.
         allowance: The largest epsilon that the group may cost in a lifetime. None if only the policy limits it.
 
+    Raises:
+        InvalidParameter: If charge or allowance is not positive, if charge exceeds allowance, or if a name is not a
+            text.
+
     >>> QuestionGroup(name="health", questions=["smokes", "drinks"], charge=1).name
     'health'
     """
@@ -84,6 +88,10 @@ class LifetimePolicy(metaclass=Helpful):
         allowance: What all answers of one person may cost together, for ever: a `PureDP` of the relation replace.
         period: How long a period is, at least a second. A group is charged once in a period.
         groups: The groups of questions. Each question is in one group.
+
+    Raises:
+        InvalidParameter: If allowance is not a `PureDP` of the relation "replace", if period is shorter than a second,
+            if a group or a question is named twice, or if a charge exceeds its allowance.
 
     >>> policy = LifetimePolicy(
     ...     allowance=PureDP(8, relation="replace"),
@@ -149,7 +157,11 @@ class LifetimePolicy(metaclass=Helpful):
         return timedelta(seconds=seconds) // self.period
 
     def periods(self) -> int:
-        """How many periods all allowances last if every group is asked in each."""
+        """How many periods all allowances last if every group is asked in each.
+
+        Returns:
+            A number of periods, rounded down.
+        """
         together = self.allowance.epsilon / sum(group._charge for group in self.groups)
         alone = [group._allowance / group._charge for group in self.groups if group._allowance is not None]
         return int(min([together, *alone]))
@@ -197,6 +209,10 @@ class Lifetime(metaclass=Helpful):
         path: The SQLite file on the device; made if it does not exist. If it is lost, so is the account of what was
             spent.
 
+    Raises:
+        InvalidParameter: If policy is not a `LifetimePolicy`, if it allows more than this device was promised before,
+            or if it moves a question to another group.
+
     >>> import tempfile
     >>> from lapwing.crowd import UnaryEncoding
     >>> from lapwing.crowd.lifetime import LifetimePolicy, QuestionGroup
@@ -242,6 +258,11 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             One report as bytes. If the budget is used up it was drawn for no answer, and has the same length.
+
+        Raises:
+            InvalidParameter: If no group names the question, or if the protocol costs more than the charge of the
+                group.
+            LedgerDamaged: If the file lost the report while it was being made.
         """
         group = self.policy.group_of(question)
         cost = self._cost(group, protocol)
@@ -267,6 +288,10 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             The bytes: the same when asked again in the period.
+
+        Raises:
+            InvalidParameter: If no group names the question.
+            LedgerDamaged: If the file lost the bytes while they were being made.
         """
         group = self.policy.group_of(question)
         return self._once(group, {"question": question, "protocol": name}, group._charge, period, encoder)
@@ -312,6 +337,9 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             The sum of all charges.
+
+        Raises:
+            InvalidParameter: If the policy has no such group.
         """
         return self._loss(self._row(group)[1])
 
@@ -323,6 +351,9 @@ class Lifetime(metaclass=Helpful):
 
         Returns:
             What is left.
+
+        Raises:
+            InvalidParameter: If the policy has no such group.
         """
         left = [allowance - spent for allowance, spent in (self._row(None), self._row(group))]
         return self._loss(max(min(left), Fraction(0)))

@@ -56,6 +56,10 @@ class LocalHashing(ByEpsilon, OpenProtocol):
             Blocki, Li and Jha 2017).
         salt: Public text of at most 16 bytes that chooses the hash functions. Take another one for every collection.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if functions is not a power of two up to the limit, if cells is
+            too large, or if the domain has fewer than two answers or names one twice.
+
     >>> print(LocalHashing(epsilon=2).privacy_loss())
     ε = 1.99939 (replace, per person)
     """

@@ -53,6 +53,10 @@ class Memo(metaclass=Helpful):
         question: The name of the question. Other questions have permanent responses of their own.
         key: At least 16 secret bytes that never leave the device, from `new_key()`.
 
+    Raises:
+        InvalidParameter: If protocol is not a form of RAPPOR, if question is not a name, or if key is shorter than 16
+            bytes.
+
     >>> from lapwing.crowd import Memo, Rappor
     >>> from lapwing.crowd.memo import new_key
     >>> survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
@@ -87,6 +91,10 @@ class Memo(metaclass=Helpful):
 
         Returns:
             The memo.
+
+        Raises:
+            InvalidParameter: If protocol is not a form of RAPPOR, if question is not a name, or if the file does not
+                hold a key.
         """
         return cls(protocol=protocol, question=question, key=device_key(path))
 
@@ -141,6 +149,9 @@ class Memo(metaclass=Helpful):
 
         Returns:
             The loss of all reports, however many there are.
+
+        Raises:
+            InvalidParameter: If distinct_values is not a whole number from 1 on.
         """
         return self.protocol.lifetime_loss() * checks.whole(distinct_values=distinct_values)
 

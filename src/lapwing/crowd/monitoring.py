@@ -60,6 +60,10 @@ class Monitoring(ByEpsilon, ClosedProtocol):
         changes: How often a status may change. The error grows in proportion.
         epsilon: What the whole history of one person costs at most.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if steps is not a whole number from 1 on or is too large, or if
+            there are more changes than steps.
+
     >>> watch = Monitoring(steps=64, changes=2, epsilon=1)
     >>> print(watch.privacy_loss(), watch.levels)
     ε = 0.999484 (replace, per person) 7
@@ -104,6 +108,9 @@ class Monitoring(ByEpsilon, ClosedProtocol):
         Args:
             values: The true histories, one for each person: a table with a row for each person, or lists of truth
                 values. A history that is too short goes on as it ended.
+
+        Raises:
+            InvalidParameter: If values is not a collection of histories.
         """
         return Protocol.randomize(self, self._histories(values), entropy)
 
@@ -217,6 +224,8 @@ class Watcher:
     >>> bits = [person.step(online) for online in (False, False, True, True)]
     >>> len(bits), person.report()
     (4, <1 report of Monitoring, 6 bits each>)
+    >>> type(person).__name__
+    'Watcher'
     """
 
     __slots__ = ("_bits", "_changed", "_news", "_protocol", "_status", "_step", "_which", "level")
@@ -260,7 +269,11 @@ class Watcher:
         return bit
 
     def report(self) -> Reports:
-        """All bits that were sent, as one report. Bits that were not sent yet are zero."""
+        """All bits that were sent, as one report. Bits that were not sent yet are zero.
+
+        Returns:
+            A report that `absorb` takes.
+        """
         import numpy as np
 
         from lapwing.crowd.bits import pack

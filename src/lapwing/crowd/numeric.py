@@ -60,6 +60,8 @@ class MeanEstimate:
     >>> estimate = poll.estimate(poll.absorb(None, poll.randomize([50.0] * 10_000)))
     >>> 30 < estimate.mean < 70
     True
+    >>> type(estimate).__name__
+    'MeanEstimate'
     """
 
     mean: float
@@ -80,6 +82,9 @@ class MeanEstimate:
 
         Returns:
             The lower and the upper end.
+
+        Raises:
+            InvalidParameter: If about is neither "sample" nor "respondents".
         """
         subject = about_whom(about)
         z = -NormalDist().inv_cdf((1 - float(checks.probability(confidence=self.confidence))) / 2)
@@ -94,6 +99,9 @@ class MeanEstimate:
 
         Returns:
             The largest change of the mean, in the units of the bounds.
+
+        Raises:
+            InvalidParameter: If fakes is not a whole number from 0 on.
         """
         return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
 
@@ -209,6 +217,10 @@ class StochasticRounding(_Numeric):
     Args:
         flip: Probability that the rounded bit is flipped: less than one half.
 
+    Raises:
+        InvalidParameter: If flip is not above 0 and below 1/2, or if bounds are not a pair (low, high) with low below
+            high.
+
     >>> print(StochasticRounding.from_epsilon(1, bounds=(0, 24)).privacy_loss())
     ε = 0.999484 (replace, per person)
     """
@@ -239,6 +251,9 @@ class StochasticRounding(_Numeric):
 
         Returns:
             The protocol.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, or if bounds are not a pair (low, high) with low below high.
         """
         return cls(bounds=bounds, flip=flip_probability(epsilon), unit=unit)
 
@@ -304,6 +319,10 @@ class Piecewise(_Numeric):
         inside: Probability P that a report falls into the window: more than W/M.
         cells: How many cells M there are, at most 65,536. More cells give a finer grid and longer reports.
 
+    Raises:
+        InvalidParameter: If bounds are not a pair (low, high) with low below high, if cells is not a whole number from
+            2 on, if window is not less than cells, or if inside is not above window/cells and below 1.
+
     >>> print(Piecewise.from_epsilon(2, bounds=(0, 24)).privacy_loss())
     ε = 1.99844 (replace, per person)
     """
@@ -342,6 +361,10 @@ class Piecewise(_Numeric):
 
         Returns:
             The protocol.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, if cells is not a whole number from 2 on, or if bounds are not
+                a pair (low, high) with low below high.
         """
         size = checks.whole(minimum=2, cells=cells)
         window = max(1, round(size / (exp_up(checks.positive(epsilon=epsilon) / 2) + 1)))

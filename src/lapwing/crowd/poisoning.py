@@ -53,6 +53,9 @@ def gain(estimates: Estimates, fake_share: Number) -> NDArray[np.float64]:
     Returns:
         For each answer the largest change of its share (0.01 is one percentage point).
 
+    Raises:
+        InvalidParameter: If fake_share is not a share from 0 to 1.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
     >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 1000)))
@@ -206,6 +209,9 @@ def suspicious(reports: Reports, *, false_alarm: Number = 1e-6) -> Suspicions:
 
     Returns:
         What each check found, and the places of suspicious reports. Print it.
+
+    Raises:
+        InvalidParameter: If these are not reports, or if false_alarm is not above 0 and below 1.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no", "other"])

@@ -212,6 +212,10 @@ class PrefixExtension(PrefixTree):
     Args:
         functions: How many hash functions there are: a power of two.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if alphabet is not made of different characters, or if length,
+            start, step and keep make too many levels or candidates.
+
     >>> words = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=4, keep=8, functions=1024)
     >>> reports = words.randomize(["bird"] * 10_000 + ["lake"] * 10_000)
     >>> {"bird", "lake"} <= set(words.estimate(words.absorb(None, reports)).labels)
@@ -243,6 +247,10 @@ class TreeHist(PrefixTree):
     Args:
         functions: How many hash functions the sketch has.
         width: How many cells each function has: a power of two.
+
+    Raises:
+        InvalidParameter: If epsilon is not positive, if alphabet is not made of different characters, or if length,
+            start, step and keep make too many levels or candidates.
 
     >>> words = TreeHist(epsilon=4, alphabet="abcdefgh", length=3, keep=8, functions=64, width=256)
     >>> reports = words.randomize(["bad"] * 20_000 + ["fee"] * 20_000)

@@ -64,6 +64,9 @@ class Protocol(metaclass=Helpful):
     Args:
         unit: Whom one report is about, as the privacy loss states it ("per person").
 
+    Raises:
+        InvalidParameter: If unit is empty, or is not text.
+
     >>> from lapwing.crowd import Protocol, UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=4, domain=["yes", "no"])
     >>> isinstance(poll, Protocol)
@@ -104,7 +107,15 @@ class Protocol(metaclass=Helpful):
 
     @abstractmethod
     def privacy_loss(self) -> PureDP:
-        """What one report costs, computed from the exact probabilities of the coins."""
+        """What one report costs, computed from the exact probabilities of the coins.
+
+        Returns:
+            A bound on the loss, for the unit of the protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> print(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]).privacy_loss())
+        ε = 0.999484 (replace, per person)
+        """
 
     @abstractmethod
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -127,6 +138,11 @@ class Protocol(metaclass=Helpful):
 
         Returns:
             The reports, in the order of the answers. They may be sent.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.randomize(["yes", "no", "no"])
+        <3 reports of UnaryEncoding, 2 bits each>
         """
         answers = Answers.of(values)
         blocks = list(parts(len(answers), self.block)) or [slice(0, 0)]
@@ -135,7 +151,16 @@ class Protocol(metaclass=Helpful):
         return Reports.together([Reports(self, n, columns) for n, columns in zip(sizes, drawn, strict=True)])
 
     def empty(self) -> Counts:
-        """The counts of an aggregator that has no reports yet."""
+        """The counts of an aggregator that has no reports yet.
+
+        Returns:
+            Counts of 0 reports.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.empty()
+        <counts of 0 reports of UnaryEncoding, 2 numbers>
+        """
         import numpy as np
 
         return Counts(self, 0, np.zeros(self.shape, dtype=np.int64))
@@ -150,6 +175,15 @@ class Protocol(metaclass=Helpful):
 
         Returns:
             New counts that include these reports.
+
+        Raises:
+            InvalidParameter: If these are not reports, if state is not counts, or if they belong to another protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> monday = poll.absorb(None, poll.randomize(["yes", "no"]))
+        >>> poll.absorb(monday, poll.randomize(["no"])).n
+        3
         """
         hint = "Write absorb(None, protocol.randomize(answers)), or Reports.from_bytes(protocol, data) for bytes."
         checks.of_kind(Reports, "are not reports", hint, reports=reports)
@@ -172,7 +206,15 @@ class Protocol(metaclass=Helpful):
         return self._fingerprint
 
     def parameters(self) -> dict[str, Any]:
-        """The public parameters, as plain values for a file, a form or a fingerprint."""
+        """The public parameters, as plain values for a file, a form or a fingerprint.
+
+        Returns:
+            A value for each parameter, by name.
+
+        >>> from lapwing.crowd import CountMeanSketch
+        >>> CountMeanSketch(epsilon=4, functions=64, width=256).parameters()["width"]
+        256
+        """
         return self._stated(_plain)
 
     def _named(self, written: Callable[[object], Any]) -> dict[str, Any]:
@@ -189,6 +231,10 @@ class Protocol(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If any of its parameters differs.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+        >>> poll.check_own(UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"]))
         """
         if other is not self and other.fingerprint != self.fingerprint:
             why = "belongs to a protocol with other parameters"
@@ -206,6 +252,9 @@ class Protocol(metaclass=Helpful):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedProtocol(Protocol):
     """A protocol that needs no candidates: it estimates its whole domain, a mean, or the strings that it finds.
+
+    Raises:
+        InvalidParameter: If unit is empty, or is not text.
 
     >>> from lapwing.crowd import ClosedProtocol, UnaryEncoding
     >>> isinstance(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), ClosedProtocol)
@@ -228,6 +277,9 @@ class ClosedProtocol(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenProtocol(Protocol):
     """A protocol for any answers at all: the analyst lists the candidates whose counts are estimated.
+
+    Raises:
+        InvalidParameter: If unit is empty, or is not text.
 
     >>> from lapwing.crowd import OneTimeRappor, OpenProtocol
     >>> isinstance(OneTimeRappor(permanent_noise=0.5), OpenProtocol)

@@ -64,6 +64,10 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
         cohorts: How many groups of people have hash functions of their own, at most 65,536.
         salt: Public text of at most 16 bytes that chooses the hash functions.
 
+    Raises:
+        InvalidParameter: If permanent_noise is not above 0 and below 1, or if bits, hashes or cohorts is too small or
+            too large.
+
     >>> protocol = OneTimeRappor(permanent_noise=0.5)
     >>> protocol.randomize(["any text"]).n
     1
@@ -225,6 +229,10 @@ class Rappor(OneTimeRappor):
         one_if_unset: Probability p that a bit of a report is one if it is zero in the permanent response.
         one_if_set: Probability q that a bit of a report is one if it is one in the permanent response: more than p.
 
+    Raises:
+        InvalidParameter: If permanent_noise is not above 0 and below 1, or if bits, hashes or cohorts is too small or
+            too large. Also if one_if_unset is not less than one_if_set.
+
     >>> survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
     >>> print(survey.privacy_loss(), "|", survey.lifetime_loss())
     ε = 1.07429 (replace, per person) | ε = 4.39445 (replace, per person)
@@ -274,6 +282,10 @@ class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
 
     Args:
         domain: The public list of possible answers, or a number k for the answers 0 … k − 1.
+
+    Raises:
+        InvalidParameter: If permanent_noise is not above 0 and below 1, or if the domain has fewer than two answers or
+            names one twice.
 
     >>> protocol = BasicOneTimeRappor(permanent_noise=0.5, domain=["yes", "no"])
     >>> protocol.randomize(["yes"]).n
@@ -335,6 +347,10 @@ class BasicRappor(BasicOneTimeRappor):
     Args:
         one_if_unset: Probability p that a bit of a report is one if it is zero in the permanent response.
         one_if_set: Probability q that a bit of a report is one if it is one in the permanent response: more than p.
+
+    Raises:
+        InvalidParameter: If permanent_noise is not above 0 and below 1, if one_if_unset is not less than one_if_set, or
+            if the domain has fewer than two answers or names one twice.
 
     >>> poll = BasicRappor(domain=["yes", "no"], permanent_noise=0.5, one_if_unset=0.25, one_if_set=0.75)
     >>> print(poll.privacy_loss(), "|", poll.lifetime_loss())

@@ -181,7 +181,11 @@ class Reports:
         return next(held for column, held in self._pairs() if column.name == name)
 
     def to_bytes(self) -> bytes:
-        """The reports as bytes, to be sent."""
+        """The reports as bytes, to be sent.
+
+        Returns:
+            The bytes, for `from_bytes` with the same protocol.
+        """
         import numpy as np
 
         body = b"".join(
@@ -200,6 +204,9 @@ class Reports:
 
         Returns:
             The reports.
+
+        Raises:
+            InvalidParameter: If these are not reports of this protocol, made with the same parameters.
         """
         import numpy as np
 
@@ -237,6 +244,9 @@ class Reports:
 
         Returns:
             The valid reports, and which rows they came from (true for a valid row).
+
+        Raises:
+            InvalidParameter: If the rows do not have the length of one report.
         """
         import numpy as np
 

@@ -38,6 +38,10 @@ class Shuffled(metaclass=Helpful):
         n: How many reports a batch has at least.
         delta: The probability δ that the central guarantee may fail with: positive, less than 1.
 
+    Raises:
+        InvalidParameter: If protocol is not a local protocol, if n is not a whole number from 1 on, if delta is not
+            above 0 and below 1, or if fakes and honest_share leave nobody honest.
+
     >>> from lapwing.crowd import UnaryEncoding
     >>> poll = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike"])
     >>> print(Shuffled(poll, n=100_000, delta=1e-6).privacy_loss())
@@ -78,16 +82,28 @@ class Shuffled(metaclass=Helpful):
 
         Returns:
             The protocol with the smallest batches that suffice.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, if honest_share is not
+                above 0 and at most 1, or if fakes is negative.
         """
         n = minimum_batch(protocol, epsilon, delta, fakes=fakes, honest_share=honest_share)
         return cls(protocol, n, delta, fakes, honest_share)
 
     def privacy_loss(self) -> ApproxDP:
-        """What one report costs after its batch was shuffled."""
+        """What one report costs after its batch was shuffled.
+
+        Returns:
+            A bound on the loss, against those who see a shuffled batch only.
+        """
         return self._central
 
     def local_loss(self) -> PureDP:
-        """What one report costs against somebody who sees it with its sender, such as the shuffler."""
+        """What one report costs against somebody who sees it with its sender, such as the shuffler.
+
+        Returns:
+            The loss of the protocol, without the help of the shuffler.
+        """
         return self.protocol.privacy_loss()
 
     def open(self, reports: Reports, entropy: Entropy = SYSTEM) -> Reports:
@@ -112,7 +128,11 @@ class Shuffled(metaclass=Helpful):
         return reports.shuffled(entropy)
 
     def explain(self) -> str:
-        """The guarantee in words."""
+        """The guarantee in words.
+
+        Returns:
+            A few sentences, for the people who are asked.
+        """
         honest = honest_people(self.n, self.fakes, self.honest_share)
         fakes = f", of whom at least {honest:,} follow the protocol" if honest < self.n else ""
         unit = self.protocol.unit
@@ -149,6 +169,10 @@ def minimum_batch(
 
     Returns:
         The smallest number of reports, fakes included.
+
+    Raises:
+        InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, if honest_share is not above
+            0 and at most 1, or if fakes is negative.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> 2_700 < minimum_batch(UnaryEncoding.from_epsilon(1, symmetric=True, domain=2), epsilon=0.1, delta=1e-6) < 3_100

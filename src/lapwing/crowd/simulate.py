@@ -51,6 +51,8 @@ class Simulation:
     (100000, 262, 30000)
     >>> run.errors(["bus", "bike", "car"]).largest < 10_000
     True
+    >>> type(run).__name__
+    'Simulation'
     """
 
     protocol: ClosedProtocol | OpenProtocol
@@ -198,6 +200,10 @@ def simulate(
 
     Returns:
         The counts, the truth, and how long it took.
+
+    Raises:
+        InvalidParameter: If protocol is not a local protocol, or if population holds a count that is not a whole number
+            from 0 on.
 
     >>> from lapwing.crowd import UnaryEncoding
     >>> run = simulate(UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike"]), {"bus": 30_000, "bike": 70_000})

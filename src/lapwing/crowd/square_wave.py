@@ -39,6 +39,8 @@ class Distribution:
     >>> ages = wave.distribution(wave.absorb(None, wave.randomize([20] * 5_000 + [60] * 5_000)))
     >>> 30 < ages.mean < 50, 10 < ages.quantile(0.25) < 30, 50 < ages.quantile(0.75) < 70
     (True, True, True)
+    >>> type(ages).__name__
+    'Distribution'
     """
 
     values: NDArray[np.float64]
@@ -58,6 +60,9 @@ class Distribution:
 
         Returns:
             The quantile.
+
+        Raises:
+            InvalidParameter: If q is not a share from 0 to 1.
         """
         import numpy as np
 
@@ -89,6 +94,10 @@ class SquareWave(Piecewise):
     Privacy: as `Piecewise`, ln(P(M−W)/((1−P)W)) for one report.
     Proof: hybrid.md
 
+    Raises:
+        InvalidParameter: If bounds are not a pair (low, high) with low below high, if cells is not a whole number from
+            2 on, if window is not less than cells, or if inside is not above window/cells and below 1.
+
     >>> wave = SquareWave.from_epsilon(2, bounds=(0, 24))
     >>> print(wave.privacy_loss())
     ε = 1.99831 (replace, per person)
@@ -103,7 +112,15 @@ class SquareWave(Piecewise):
     def from_epsilon(
         cls, epsilon: Number, *, bounds: tuple[Number, Number], cells: int = 1024, unit: str = "person"
     ) -> Self:
-        """The window that says most about a uniform number (mutual information), as likely as ε allows."""
+        """The window that says most about a uniform number (mutual information), as likely as ε allows.
+
+        Returns:
+            The protocol.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, if cells is not a whole number from 2 on, or if bounds are not
+                a pair (low, high) with low below high.
+        """
         size, exact = checks.whole(minimum=2, cells=cells), checks.positive(epsilon=epsilon)
         half = _half_width(float(min(exact, Fraction(100))))
         window = min(max(1, round(size * 2 * half / (1 + 2 * half))), size - 1)
@@ -121,6 +138,9 @@ class SquareWave(Piecewise):
 
         Returns:
             The distribution.
+
+        Raises:
+            InvalidParameter: If below is not a finite number, or if the counts belong to another protocol.
         """
         import numpy as np
 

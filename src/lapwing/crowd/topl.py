@@ -51,6 +51,8 @@ class Series:
     >>> series = plan.series(hours)
     >>> series.threshold, [abs(mean - number) < 5 for mean, number in zip(series.means, (20, 30))]
     (50.0, [True, True])
+    >>> type(series).__name__
+    'Series'
     """
 
     steps: tuple[MeanEstimate, ...]
@@ -67,7 +69,11 @@ class Series:
         return [step.sample_standard_error for step in self.steps]
 
     def levels(self) -> list[float]:
-        """The smoothed means: each uses only the steps up to it (see `lapwing.mechanisms.smoothing`)."""
+        """The smoothed means: each uses only the steps up to it (see `lapwing.mechanisms.smoothing`).
+
+        Returns:
+            A smoothed mean for each step.
+        """
         return running_levels(self.means, [error**2 for error in self.standard_errors])
 
     def total(self, start: int, stop: int, *, confidence: float = 0.95) -> tuple[float, float, float]:
@@ -110,6 +116,10 @@ class Topl(metaclass=Helpful):
         cells: How many cells a report has.
         unit: Whom one report is about.
 
+    Raises:
+        InvalidParameter: If epsilon or bound is not positive, if reports is not a whole number from 1 on, or if cells
+            is not a whole number from 2 on.
+
     >>> plan = Topl(epsilon=2, bound=1000, reports=10_000)
     >>> print(plan.privacy_loss())
     ε = 1.99844 (replace, per event)
@@ -138,7 +148,11 @@ class Topl(metaclass=Helpful):
         object.__setattr__(self, "first", wave)
 
     def privacy_loss(self) -> PureDP:
-        """What each reported number costs, in either phase."""
+        """What each reported number costs, in either phase.
+
+        Returns:
+            The larger loss of the two phases.
+        """
         second = self._second(checks.positive(bound=self.bound))
         return max(self.first.privacy_loss(), second.privacy_loss(), key=lambda loss: loss.epsilon)
 

@@ -44,6 +44,10 @@ class UnaryEncoding(ClosedProtocol):
         one_if_true: Probability p that the bit of the true answer is one.
         one_if_other: Probability q that the bit of any other answer is one: less than `one_if_true`.
 
+    Raises:
+        InvalidParameter: If a probability is not above 0 and below 1, if one_if_other is not less than one_if_true, or
+            if the domain has fewer than two answers or names one twice.
+
     >>> print(UnaryEncoding.from_epsilon(epsilon=1, domain=100).privacy_loss())
     ε = 0.999484 (replace, per person)
     """
@@ -86,6 +90,13 @@ class UnaryEncoding(ClosedProtocol):
 
         Returns:
             The protocol.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, or if the domain has fewer than two answers or names one
+                twice.
+
+        >>> print(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]).privacy_loss())
+        ε = 0.999484 (replace, per person)
         """
         if not checks.true_or_false(symmetric=symmetric):
             return cls(domain=domain, one_if_true=Fraction(1, 2), one_if_other=flip_probability(epsilon), unit=unit)

@@ -51,6 +51,8 @@ class Discovery:
     >>> found = words.discover(words.randomize(["bad"] * 6_000 + ["cab"] * 6_000))
     >>> {"bad", "cab"} <= set(found.texts.discovered().labels), found.cut_off
     (True, False)
+    >>> type(found).__name__
+    'Discovery'
     """
 
     texts: DecodedEstimates
@@ -83,6 +85,11 @@ class UnknownDictionary(OpenProtocol):
             texts are cut, shorter ones filled up.
         fragment_length: How many characters a fragment has.
         filler: The character that fills up short texts; not one of the alphabet.
+
+    Raises:
+        InvalidParameter: If whole or fragment is not a RAPPOR protocol, if alphabet is not made of different
+            characters, if filler is one of them, or if length is not a multiple of fragment_length, at least twice as
+            long.
 
     >>> from lapwing.crowd import OneTimeRappor, UnknownDictionary
     >>> rappor = OneTimeRappor(permanent_noise=0.5, hashes=1)
@@ -188,7 +195,11 @@ class UnknownDictionary(OpenProtocol):
         return Discovery(estimates, frequent, sum(map(len, together.values())), cut_off)
 
     def fragments(self) -> list[str]:
-        """All fragments a text over the alphabet may have; fillers come last in each."""
+        """All fragments a text over the alphabet may have; fillers come last in each.
+
+        Returns:
+            A list of texts of `fragment_length` characters.
+        """
         piece, letters = self.fragment_length, self.alphabet
         return [
             "".join(start) + self.filler * (piece - kept)

@@ -49,6 +49,11 @@ class SparseVector(Solvable, Mechanism):
         granularity: Answers and threshold are rounded to multiples of this. By default 1 for a whole sensitivity, else
             about a thousandth of it.
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if cutoff is not a whole number from 1
+            on, if the threshold is too far from 0 for the grid, or if monotone is promised under the relation
+            "replace".
+
     >>> SparseVector(epsilon=10, sensitivity=1, threshold=100, cutoff=2).release([0, 200, 0, 200, 200])
     [False, True, False, True]
     """
@@ -86,7 +91,11 @@ class SparseVector(Solvable, Mechanism):
         return 1 if self.monotone else 2
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε for the whole stream, however long: the threshold's part plus the yeses' part."""
+        """Pure ε for the whole stream, however long: the threshold's part plus the yeses' part.
+
+        >>> print(SparseVector(epsilon=1, sensitivity=1, threshold=100).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         threshold_part = self._steps / self._threshold_scale
         yes_part = self._factor() * self.cutoff * self._steps / self._scale
         return PureDP(threshold_part + yes_part, relation=self.relation, unit=self.unit)
@@ -99,6 +108,10 @@ class SparseVector(Solvable, Mechanism):
 
         Returns:
             The session. `ask` it one answer after the other, until its `remaining` is 0.
+
+        >>> watch = SparseVector(epsilon=10, sensitivity=1, threshold=100).start()
+        >>> watch.ask(0), watch.ask(200), watch.remaining
+        (False, True, 0)
         """
         return Watch(self, entropy)
 
@@ -110,6 +123,12 @@ class SparseVector(Solvable, Mechanism):
 
         Returns:
             A list of bools, which ends with the last yes that is allowed.
+
+        Raises:
+            InvalidParameter: If data is a table.
+
+        >>> SparseVector(epsilon=10, sensitivity=1, threshold=100).release([0, 200, 0])
+        [False, True]
         """
         if hasattr(data, "__array__") and is_array(data):
             data = as_records(data)
@@ -143,6 +162,12 @@ class SparseVector(Solvable, Mechanism):
 
         Args:
             questions: How many replies the bound covers at once.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if questions is not a whole number from 1 on.
+
+        >>> SparseVector(epsilon=1, sensitivity=1, threshold=100).accuracy(questions=1000)
+        44.0
         """
         failure = (1 - checks.probability(confidence=confidence)) / 2
         line = laplace_half_width(self._threshold_scale, failure)
@@ -156,6 +181,10 @@ class AboveThreshold(SparseVector):
 
     Privacy: pure ε.
     Proof: above_threshold.md
+
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if the threshold is too far from 0 for
+            the grid, or if monotone is promised under the relation "replace".
 
     >>> AboveThreshold(epsilon=10, sensitivity=1, threshold=100).release([0, 0, 200, 0])
     2
@@ -171,6 +200,9 @@ class AboveThreshold(SparseVector):
 
         Returns:
             The position, counted from 0, or None if all replies are no.
+
+        >>> print(AboveThreshold(epsilon=10, sensitivity=1, threshold=100).release([0, 0]))
+        None
         """
         replies = SparseVector.release(self, data, entropy)
         return len(replies) - 1 if replies and replies[-1] else None

@@ -43,6 +43,11 @@ class BinaryTree(Counter):
         refined: Combine every node with the two below it (Honaker 2015). Less error at the same price, for Gaussian
             noise.
 
+    Raises:
+        InvalidParameter: If a number is not positive, if sensitivity is less than 1, if there are too many steps, if
+            noise is neither "gaussian" nor "laplace", if refined is asked for with Laplace noise, or if scale makes
+            noise too wide to draw.
+
     >>> tree = BinaryTree.for_rho(0.5, steps=1024, sensitivity=1)
     >>> better = BinaryTree.for_rho(0.5, steps=1024, sensitivity=1, refined=True)
     >>> round(tree.rms(), 2), round(better.rms(), 2)
@@ -89,6 +94,9 @@ class BinaryTree(Counter):
 
         Returns:
             The counter.
+
+        Raises:
+            InvalidParameter: If rho is not positive, or if the constructor refuses another parameter.
         """
         probe = cls(scale=1, noise="gaussian", steps=steps, sensitivity=sensitivity, **parameters)
         scale = float_up(sqrt_up(probe._shift / (2 * checks.positive(rho=rho))))
@@ -106,6 +114,9 @@ class BinaryTree(Counter):
 
         Returns:
             The counter.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, or if the constructor refuses another parameter.
         """
         probe = cls(scale=1, noise="laplace", steps=steps, sensitivity=sensitivity, **parameters)
         scale = probe._shift / checks.positive(epsilon=epsilon)
@@ -147,7 +158,11 @@ class BinaryTree(Counter):
         return self._sum_of_variances(late) + self._sum_of_variances(early) - 2 * shared
 
     def rms(self) -> float:
-        """The root of the mean variance over all steps."""
+        """The root of the mean variance over all steps.
+
+        Returns:
+            The error to expect of a typical sum, in the units of the numbers.
+        """
         total = 0.0
         for level, variance in enumerate(self._node_variances()):
             periods, rest = divmod(self.steps + 1, 2 << level)

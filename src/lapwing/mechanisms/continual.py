@@ -114,6 +114,9 @@ def best_counter(
     Returns:
         The counter.
 
+    Raises:
+        InvalidParameter: If the budget is not given in exactly one way, or if a counter refuses another parameter.
+
     >>> type(best_counter(steps=365, sensitivity=1, epsilon=1, delta=1e-6)).__name__
     'SignedTree'
     >>> type(best_counter(steps=365, sensitivity=3, epsilon=1, delta=1e-6, width=50)).__name__

@@ -50,6 +50,8 @@ class CounterState:
     >>> state = counter.observe(counter.open(), 120)
     >>> counter.state_from_bytes(state.to_bytes()).step
     1
+    >>> type(state).__name__
+    'CounterState'
     """
 
     step: int
@@ -62,7 +64,11 @@ class CounterState:
     """What is computed from released numbers alone: floats, or arrays of them."""
 
     def to_bytes(self) -> bytes:
-        """The state as bytes, to store in a safe place. Their number depends on the counter alone."""
+        """The state as bytes, to store in a safe place. Their number depends on the counter alone.
+
+        Returns:
+            The bytes, for `state_from_bytes` of the same counter. They are as secret as the state.
+        """
         body = _HEADER.pack(MAGIC, self.fingerprint, self.step) + _pack("q", self.secret) + _pack("d", self.public)
         return body + sha256(body).digest()[:MARK]
 

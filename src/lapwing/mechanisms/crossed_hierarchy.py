@@ -80,6 +80,8 @@ class CrossedEstimate:
     >>> estimate = cases.release([[5, 9, 2], [1, 0, 4]])
     >>> estimate.tables[0, 0].shape, estimate.tables[1, 1].shape
     ((1, 1), (2, 3))
+    >>> type(estimate).__name__
+    'CrossedEstimate'
     """
 
     tables: Mapping[Levels, NDArray[Any]]
@@ -119,6 +121,11 @@ class CrossedHierarchy(Mechanism):
         weights: For each tree what will be read, or a number for each level, as in `Hierarchy`. A pair of levels gets
             the product.
         integers: Release whole numbers of at least 0.
+
+    Raises:
+        InvalidCall: If epsilon and rho are both given, or neither.
+        InvalidParameter: If there are not two trees with all leaves on their last levels, if weights do not fit the
+            trees, or if epsilon, rho or sensitivity is not positive.
 
     >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)     # two towns, three weeks
     >>> tables = cases.release([[5, 9, 2], [1, 0, 4]]).tables
@@ -291,7 +298,11 @@ class CrossedHierarchy(Mechanism):
         return _solution(self.trees[0], spreads[0]), _solution(self.trees[1], spreads[1])
 
     def variances(self) -> dict[Levels, NDArray[np.float64]]:
-        """The variance of every estimate, computed for continuous noise of that scale: a product over the two trees."""
+        """The variance of every estimate, computed for continuous noise of that scale: a product over the two trees.
+
+        Returns:
+            A table of variances for each pair of levels.
+        """
         import numpy as np
 
         moved = float(checks.positive(sensitivity=self.sensitivity))
@@ -310,6 +321,9 @@ class CrossedHierarchy(Mechanism):
 
         Returns:
             A table of bounds for each pair of levels.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         import numpy as np
 

@@ -53,6 +53,10 @@ class CrowdThreshold(Mechanism):
         sigma: Standard deviation of the noise on that number, from 0.25 to 1000.
         delta: The δ at which ε is stated. It must exceed the chance that nothing is dropped.
 
+    Raises:
+        InvalidParameter: If threshold is not a whole number from 1 on, if delta is not above 0 and below 1, or if sigma
+            or mean_drop is outside the range that can be drawn.
+
     >>> crowds = CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=2e-6)
     >>> print(crowds.privacy_loss())
     ε = 2.13845, δ = 2e-06 (add_remove, per person)
@@ -93,6 +97,9 @@ class CrowdThreshold(Mechanism):
 
         Returns:
             The δ.
+
+        Raises:
+            InvalidParameter: If epsilon is negative.
         """
         return float_up(self._drop.delta(checks.not_negative(epsilon=epsilon), self.relation))
 
@@ -104,6 +111,9 @@ class CrowdThreshold(Mechanism):
 
         Returns:
             The ε.
+
+        Raises:
+            InvalidParameter: If delta is not above 0 and below 1.
         """
         return float_up(self._epsilon(checks.probability(delta=delta)))
 
@@ -115,6 +125,9 @@ class CrowdThreshold(Mechanism):
 
         Returns:
             A number for each crowd, at least `threshold` or 0.
+
+        Raises:
+            InvalidParameter: If data is a table or no list at all.
         """
         column = as_column(data)
         sizes = column if isinstance(column, list) else column_values(column.ravel())
@@ -132,6 +145,9 @@ class CrowdThreshold(Mechanism):
 
         Returns:
             The size, as a number of reports.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         wanted = checks.probability(confidence=confidence)
         return float(self.threshold + least(lambda most: self._drop.at_most(most) >= wanted))
@@ -144,6 +160,9 @@ class CrowdThreshold(Mechanism):
 
         Returns:
             The probability.
+
+        Raises:
+            InvalidParameter: If size is not a whole number from 0 on.
         """
         return float(self._drop.at_most(checks.whole(minimum=0, size=size) - self.threshold))
 
@@ -155,6 +174,9 @@ class CrowdThreshold(Mechanism):
 
         Returns:
             The average, counting 0 if the crowd is dropped.
+
+        Raises:
+            InvalidParameter: If size is not a whole number from 0 on.
         """
         most = checks.whole(minimum=0, size=size) - self.threshold
         law = self._drop

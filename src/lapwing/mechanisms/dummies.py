@@ -59,9 +59,8 @@ class DummyReports(Mechanism):
     """Dummy reports for every crowd of a *public* domain, to hide how large the crowds are.
 
     `draw` says how many dummies each crowd gets, and does not need the sizes. Dummies look like reports, so the
-    analyzer
-    subtracts their mean `shift` from each crowd. They count towards a threshold: of T reports left, up to `most` may be
-    dummies.
+    analyzer subtracts their mean `shift` from each crowd. They count towards a threshold: of T reports left, up to
+    `most` may be dummies.
 
     Privacy: (ε, δ) for all sizes together, against those who cannot tell a dummy from a report.
     Proof: dummies.md
@@ -69,6 +68,10 @@ class DummyReports(Mechanism):
     Args:
         epsilon: The ε of (ε, δ), at most 64. A smaller one takes more dummies.
         delta: The δ of (ε, δ). A smaller one takes more dummies.
+
+    Raises:
+        InvalidParameter: If epsilon is not above 0 and at most 64, if delta is not above 0 and below 1, or if both are
+            so small that a crowd would need too many dummies.
 
     >>> dummies = DummyReports(epsilon=1, delta=1e-6)
     >>> dummies.shift, dummies.most
@@ -112,6 +115,9 @@ class DummyReports(Mechanism):
 
         Returns:
             A number for each crowd, 0 or more.
+
+        Raises:
+            InvalidParameter: If crowds is not a whole number from 0 on.
         """
         return self._noise.draws(checks.whole(minimum=0, crowds=crowds), entropy)
 
@@ -128,7 +134,11 @@ class DummyReports(Mechanism):
         return [size + dummies for size, dummies in zip(sizes, self.draw(len(sizes), entropy), strict=True)]
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far a size may be off once the mean number of dummies is subtracted."""
+        """How far a size may be off once the mean number of dummies is subtracted.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+        """
         return _half_width(self._noise, checks.probability(confidence=confidence))
 
 
@@ -147,6 +157,10 @@ class DummyCrowds(Mechanism):
         epsilon: The ε of (ε, δ), at most 64. A smaller one takes more dummies.
         delta: The δ of (ε, δ). A smaller one takes more dummies.
         largest: The largest size that is hidden. Larger crowds are seen exactly.
+
+    Raises:
+        InvalidParameter: If largest is not a whole number from 1 on, if epsilon is not above 0 and at most 64, if delta
+            is not above 0 and below 1, or if both are so small that a crowd would need too many dummies.
 
     >>> dummies = DummyCrowds(epsilon=1, delta=1e-6, largest=20)
     >>> len(dummies.draw())
@@ -203,7 +217,11 @@ class DummyCrowds(Mechanism):
         return seen + sorted(size for size in sizes if size > self.largest)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far a number of crowds may be off once the mean number of dummies is subtracted."""
+        """How far a number of crowds may be off once the mean number of dummies is subtracted.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+        """
         return _half_width(self._noise, checks.probability(confidence=confidence))
 
 

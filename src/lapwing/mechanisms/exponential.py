@@ -47,6 +47,10 @@ class Exponential(Selection):
         fixed_normaliser: Promise that Σ e^(ε·score/Δ) over the rounded scores is the same for every data set, as in
             randomized response. Not together with `monotone`.
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if there are no candidates, or if
+            monotone is promised under the relation "replace". Also if monotone and fixed_normaliser are both set.
+
     >>> mechanism = Exponential(epsilon=1, sensitivity=1, candidates=["red", "green", "blue"])
     >>> mechanism.release([3, 50, 4]) in ("red", "green", "blue")
     True
@@ -63,7 +67,14 @@ class Exponential(Selection):
         return 1 if self.monotone or self.fixed_normaliser else 2
 
     def zcdp_loss(self) -> ZCDP:
-        """Zero-concentrated ρ, because log-ratios stay in an interval of length ε (2ε with a fixed normaliser)."""
+        """Zero-concentrated ρ, because log-ratios stay in an interval of length ε (2ε with a fixed normaliser).
+
+        Returns:
+            The loss as ρ, for accounts that add up zero-concentrated losses.
+
+        >>> print(Exponential(epsilon=1, sensitivity=1, candidates=3).zcdp_loss())
+        ρ = 0.125 (add_remove, per person)
+        """
         width = self.privacy_loss().epsilon * (2 if self.fixed_normaliser else 1)
         return ZCDP(width**2 / 8, relation=self.relation, unit=self.unit)
 
@@ -75,11 +86,21 @@ class Exponential(Selection):
 
         Returns:
             The label of the candidate, or its index if `candidates` is a number.
+
+        >>> Exponential(epsilon=1, sensitivity=1, candidates=["a", "b"]).release([900, 10])
+        'a'
         """
         return self._label(exponential_choice(self._gaps(data), None, self._scale, entropy))
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the score of the released candidate may lie below the best one (both as rounded to the grid)."""
+        """How far the score of the released candidate may lie below the best one (both as rounded to the grid).
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Exponential(epsilon=1, sensitivity=1, candidates=100).accuracy()
+        15.0
+        """
         return float_up(exponential_gap(self._count, self._scale, confidence) * self._granularity)
 
 

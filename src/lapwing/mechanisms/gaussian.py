@@ -53,6 +53,11 @@ class Gaussian(Mechanism):
         on_grid: Promise that every answer is a multiple of the granularity already, as counts are. Then rounding costs
             nothing.
 
+    Raises:
+        InvalidParameter: If sigma, sensitivity or granularity is not positive, if dimensions is not a whole number from
+            1 on, if `on_grid` is promised for a grid coarser than the sensitivity, or if the grid is too fine for
+            sigma.
+
     >>> print(Gaussian(sigma=10, sensitivity=1).privacy_loss())
     ρ = 0.005 (add_remove, per person)
     >>> Gaussian.for_epsilon(1, 1e-6, sensitivity=1).delta_at(1) <= 1e-6
@@ -95,6 +100,12 @@ class Gaussian(Mechanism):
 
         Returns:
             The mechanism.
+
+        Raises:
+            InvalidParameter: If rho is not positive, or if the constructor refuses another parameter.
+
+        >>> Gaussian.for_rho(0.5, sensitivity=1).sigma
+        1.0
         """
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
         sigma = float_up(grid * sqrt_up(squared / (2 * checks.positive(rho=rho))))
@@ -114,6 +125,13 @@ class Gaussian(Mechanism):
 
         Returns:
             The mechanism.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, or if the constructor
+                refuses another parameter.
+
+        >>> round(Gaussian.for_epsilon(1, 1e-6, sensitivity=1).sigma, 2)
+        4.23
         """
         target = (checks.positive(epsilon=epsilon), checks.probability(delta=delta))
         grid, squared = _squared_steps(sensitivity, **_grid_parameters(parameters))
@@ -140,6 +158,9 @@ class Gaussian(Mechanism):
 
         Raises:
             InvalidParameter: If no sigma reaches this accuracy.
+
+        >>> round(Gaussian.solve(within=10, sensitivity=1).sigma, 2)
+        5.36
         """
         inverse = epsilon_for(
             lambda inverse: cls(sigma=1 / inverse, **parameters),
@@ -150,7 +171,11 @@ class Gaussian(Mechanism):
         return cls(sigma=1 / inverse, **parameters)
 
     def privacy_loss(self) -> ZCDP:
-        """ρ = (l2 steps)²/(2·variance in steps²), exactly."""
+        """ρ = (l2 steps)²/(2·variance in steps²), exactly.
+
+        >>> print(Gaussian(sigma=10, sensitivity=1).privacy_loss())
+        ρ = 0.005 (add_remove, per person)
+        """
         return ZCDP(self._squared_steps / (2 * self._variance), relation=self.relation, unit=self.unit)
 
     def delta_at(self, epsilon: Number) -> float:
@@ -161,6 +186,12 @@ class Gaussian(Mechanism):
 
         Returns:
             The smallest δ that is known to hold.
+
+        Raises:
+            InvalidParameter: If epsilon is negative.
+
+        >>> Gaussian(sigma=10, sensitivity=1).delta_at(0.5) < 1e-6
+        True
         """
         if self._shift is None:
             return self.privacy_loss().delta_at(epsilon)
@@ -170,10 +201,16 @@ class Gaussian(Mechanism):
         """The smallest ε (to about 2^-30 of it) of (ε,δ)-privacy, rounded up.
 
         Args:
-            delta: The δ of (ε,δ), above 0 and below 1.
+            delta: The δ of (ε,δ), below 1. At 0 the answer is infinite.
 
         Returns:
             The smallest ε that is known to hold.
+
+        Raises:
+            InvalidParameter: If delta is negative, or 1 or more.
+
+        >>> round(Gaussian(sigma=10, sensitivity=1).epsilon_at(1e-6), 3)
+        0.397
         """
         bound, shift = self.privacy_loss().epsilon_at(delta), self._shift
         if shift is None or not 0 < bound < math.inf:
@@ -189,6 +226,13 @@ class Gaussian(Mechanism):
 
         Returns:
             A number for a number, a list for a list, an array for an array.
+
+        Raises:
+            InvalidParameter: If data is not one number without `dimensions`, or not a vector of that length with it.
+
+        >>> noisy = Gaussian(sigma=10, sensitivity=1).release(1000)
+        >>> 850 < noisy < 1150
+        True
         """
         return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
@@ -199,6 +243,12 @@ class Gaussian(Mechanism):
 
         Args:
             simultaneous: Bound the error of all coordinates together instead of each one alone.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Gaussian(sigma=10, sensitivity=1).accuracy()
+        20.0
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
@@ -258,6 +308,9 @@ def analytic_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> f
 
     Returns:
         The standard deviation of the noise.
+
+    Raises:
+        InvalidParameter: If epsilon or sensitivity is not positive, or if delta is not above 0 and below 1.
 
     >>> round(analytic_sigma(1, 1e-6), 3)
     4.225

@@ -44,6 +44,8 @@ class TreeEstimate:
     >>> estimate = towns.release([10, 20, 30, 40, 50])
     >>> len(estimate.levels), len(estimate.leaves), bool(estimate.leaves.sum() == estimate.levels[0][0])
     (3, 5, True)
+    >>> type(estimate).__name__
+    'TreeEstimate'
     """
 
     tree: Tree
@@ -96,6 +98,11 @@ class Hierarchy(Mechanism):
         invariants: Numbers of nodes that were published exactly, {(level, place): value}. The answer agrees with them,
             and levels of which all nodes are known cost nothing. They must be the exact sums of the data: otherwise
             no interval holds. What they tell about people is **not protected**.
+
+    Raises:
+        InvalidCall: If epsilon and rho are both given, or neither.
+        InvalidParameter: If tree is not a `Tree`, if epsilon, rho or sensitivity is not positive, if weights do not fit
+            the levels, or if invariants contradict each other or leave nothing to release.
 
     >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
     >>> country, regions, cities = towns.release([10, 20, 30, 40, 50]).levels
@@ -174,7 +181,11 @@ class Hierarchy(Mechanism):
         return replace(loss, trust=Trust.except_published(*self.published)) if self.invariants else loss
 
     def level_losses(self) -> tuple[Loss | None, ...]:
-        """What each level loses by itself; None if it is not measured."""
+        """What each level loses by itself; None if it is not measured.
+
+        Returns:
+            A loss or None for each level, from the root down.
+        """
         return tuple(None if noise is None else noise.privacy_loss() for noise in self._noise)
 
     @property
@@ -202,6 +213,9 @@ class Hierarchy(Mechanism):
 
         Returns:
             An array for each level. What is not measured is 0.
+
+        Raises:
+            InvalidParameter: If data does not have one entry for each leaf.
         """
         import numpy as np
 
@@ -249,11 +263,19 @@ class Hierarchy(Mechanism):
         )
 
     def least_squares(self) -> LeastSquares:
-        """The solver for this noise, which also knows the variance of every node, range and prefix."""
+        """The solver for this noise, which also knows the variance of every node, range and prefix.
+
+        Returns:
+            The solver, which is made of public numbers alone.
+        """
         return LeastSquares(self.tree, self._known.without_noise(self.level_variances()))
 
     def level_variances(self) -> list[float]:
-        """The variance of the noise of each level, computed for continuous noise, which is a little larger."""
+        """The variance of the noise of each level, computed for continuous noise, which is a little larger.
+
+        Returns:
+            A variance for each level, from the root down; infinite where nothing is measured.
+        """
         variances = []
         for noise in self._noise:
             if noise is None:
@@ -288,6 +310,9 @@ class Hierarchy(Mechanism):
 
         Returns:
             An array of bounds, of the same shape; 0 where the variance is 0.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         import numpy as np
 

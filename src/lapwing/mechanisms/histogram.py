@@ -44,6 +44,10 @@ class Histogram(Solvable, Mechanism):
         everything_else: Count all other records under the extra label `Histogram.ELSE`.
         max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
+    Raises:
+        InvalidParameter: If neither or both of keys and edges are given, if keys repeat or edges do not rise, if
+            epsilon is not positive, or if max_rows_per_unit is not a whole number from 1 on.
+
     >>> counts = Histogram(epsilon=1, keys=["yes", "no"]).release(["yes", "no", "yes"])
     >>> list(counts)
     ['yes', 'no']
@@ -102,7 +106,11 @@ class Histogram(Solvable, Mechanism):
         return keys, ()
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε, for all counts together."""
+        """Pure ε, for all counts together.
+
+        >>> print(Histogram(epsilon=1, keys=["yes", "no"]).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> dict[Any, int]:
@@ -113,6 +121,9 @@ class Histogram(Solvable, Mechanism):
 
         Returns:
             A count for every label, in the declared order. Counts may be negative.
+
+        >>> list(Histogram(epsilon=1, keys=["yes", "no"]).release(["yes", "no", "yes"]))
+        ['yes', 'no']
         """
         return dict(zip(self._labels, self._noise.release(self._counts(data), entropy), strict=True))
 
@@ -121,6 +132,9 @@ class Histogram(Solvable, Mechanism):
 
         Args:
             simultaneous: Bound the errors of all counts together (a union bound) instead of each one alone.
+
+        >>> Histogram(epsilon=1, keys=["yes", "no"]).accuracy()
+        3.0
         """
         return self._noise.accuracy(confidence, simultaneous=simultaneous)
 

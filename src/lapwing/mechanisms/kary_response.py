@@ -48,6 +48,10 @@ class KaryResponse(Mechanism):
         keep: Probability of the truth, above 1/k.
         relation: Only "replace": that somebody answered is not hidden.
 
+    Raises:
+        InvalidParameter: If there are fewer than two categories, if two of them are the same, if keep is not above 1/k
+            and below 1, or if the relation is not "replace".
+
     >>> poll = KaryResponse.from_epsilon(2, categories=["bus", "bike", "car"])
     >>> poll.release("bike") in ("bus", "bike", "car")
     True
@@ -75,8 +79,7 @@ class KaryResponse(Mechanism):
         """The poll with about the largest `keep` that ε allows.
 
         `keep` is about e^ε/(e^ε + k − 1): never more, and with few binary digits. An ε at which lies have practically
-        no chance
-        left (40 + ln k) stands for every larger one.
+        no chance left (40 + ln k) stands for every larger one.
 
         Args:
             epsilon: What one answer may cost its owner, as pure ε.
@@ -85,6 +88,12 @@ class KaryResponse(Mechanism):
 
         Returns:
             The poll.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, or if there are fewer than two categories.
+
+        >>> round(float(KaryResponse.from_epsilon(1, categories=3).keep), 4)
+        0.5759
         """
         k = len(_labels(categories))
         size = min(checks.positive(epsilon=epsilon), LARGEST_EPSILON + Fraction(7, 10) * k.bit_length())
@@ -113,6 +122,12 @@ class KaryResponse(Mechanism):
 
         Returns:
             The poll.
+
+        Raises:
+            InvalidParameter: If n is not a whole number from 1 on, or if no epsilon reaches this accuracy.
+
+        >>> print(KaryResponse.solve(within=0.05, n=2000, categories=3).privacy_loss())
+        ε = 1.73021 (replace, per person)
         """
         checks.whole(n=n)
         epsilon = epsilon_for(
@@ -130,7 +145,11 @@ class KaryResponse(Mechanism):
         return (1 - self._keep) / (len(self._labels) - 1)
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε = ln(keep/switch), rounded up."""
+        """Pure ε = ln(keep/switch), rounded up.
+
+        >>> print(KaryResponse(categories=3, keep=0.5).privacy_loss())
+        ε = 0.693148 (replace, per person)
+        """
         return PureDP(ln_up(self._keep / self.switch), relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
@@ -141,6 +160,12 @@ class KaryResponse(Mechanism):
 
         Returns:
             A label for one answer, a list for a list, an array for an array.
+
+        Raises:
+            InvalidParameter: If data is a table instead of one answer or a list of them.
+
+        >>> KaryResponse(categories=["a", "b", "c"], keep=0.5).release("a") in ("a", "b", "c")
+        True
         """
         if not is_array(data):
             return self._labels[self._one(self._place(data), entropy)]
@@ -167,6 +192,10 @@ class KaryResponse(Mechanism):
 
         Raises:
             InvalidParameter: If an answer is not among the categories.
+
+        >>> poll = KaryResponse(categories=["a", "b"], keep=0.75)
+        >>> poll.estimate({"a": 450, "b": 550})["a"].share
+        0.4
         """
         if isinstance(answers, Mapping):
             counts = [answers.get(label, 0) for label in self._labels]
@@ -189,6 +218,12 @@ class KaryResponse(Mechanism):
         Args:
             n: How many people answer.
             simultaneous: Bound the errors of all categories together (a union bound) instead of each one alone.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if n is not a whole number from 1 on.
+
+        >>> round(KaryResponse(categories=3, keep=0.5).accuracy(n=1000), 3)
+        0.172
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
@@ -246,6 +281,10 @@ class KaryResponse(Mechanism):
 
         Returns:
             The position of each randomized answer.
+
+        >>> import numpy as np
+        >>> KaryResponse(categories=3, keep=0.5).release_places(np.array([0, 2, -1])).shape
+        (3,)
         """
         import numpy as np
 

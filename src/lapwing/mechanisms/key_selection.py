@@ -53,6 +53,10 @@ class KeySelection(Solvable, Mechanism):
         max_groups_per_unit: For how many keys one unit counts at most, once for each. Enforce it before: the mechanism
             does not check it.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, or if max_groups_per_unit is
+            not a whole number from 1 on.
+
     >>> keys = KeySelection(epsilon=1, delta=1e-6)
     >>> keys.release([0, 100, 1000])
     [False, True, True]
@@ -79,7 +83,11 @@ class KeySelection(Solvable, Mechanism):
         return ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
 
     def zcdp_loss(self) -> ZCDP:
-        """Approximately zero-concentrated: ε′·tanh(ε′/2) for each test, which is less than ε′²/2, outside δ in all."""
+        """Approximately zero-concentrated: ε′·tanh(ε′/2) for each test, which is less than ε′²/2, outside δ in all.
+
+        Returns:
+            The loss as ρ with a δ, for accounts that add up zero-concentrated losses.
+        """
         epsilon, delta = self._curve.epsilon, self._tests * self._curve.delta
         power = exp_down(-min(epsilon, _STEEPEST))
         rho = self._tests * min(epsilon**2 / 2, epsilon * (1 - power) / (1 + power))
@@ -94,6 +102,9 @@ class KeySelection(Solvable, Mechanism):
 
         Returns:
             True or False for each key.
+
+        Raises:
+            InvalidParameter: If data is a table or no list at all.
         """
         counts = as_column(data)
         if isinstance(counts, list):
@@ -105,6 +116,9 @@ class KeySelection(Solvable, Mechanism):
 
         Returns:
             The number of units.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         return float(self._curve.reaches(checks.probability(confidence=confidence)))
 
@@ -116,6 +130,9 @@ class KeySelection(Solvable, Mechanism):
 
         Returns:
             The probability.
+
+        Raises:
+            InvalidParameter: If units is not a whole number from 0 on.
         """
         bits = 2 * WORD_BITS + math.ceil(1 / self._curve.delta).bit_length()
         return float(Fraction(self._curve.chance(checks.whole(minimum=0, units=units))(bits)[1], 1 << bits))

@@ -41,6 +41,11 @@ class Laplace(Solvable, Mechanism):
         on_grid: Promise that every answer is a multiple of the granularity already, as counts are. Then rounding costs
             nothing.
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if dimensions is not a whole number
+            from 1 on, if `on_grid` is promised for a grid coarser than the sensitivity, or if noise would be too wide
+            to draw.
+
     >>> isinstance(Laplace(epsilon=1, sensitivity=1).release(42), int)
     True
     >>> len(Laplace(epsilon=1, sensitivity=1, dimensions=3, on_grid=True).release([10, 20, 30]))
@@ -76,7 +81,11 @@ class Laplace(Solvable, Mechanism):
         self._set(_granularity=grid, _steps=steps, _scale=scale)
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε: the sensitivity over the scale of the noise, both in grid steps."""
+        """Pure ε: the sensitivity over the scale of the noise, both in grid steps.
+
+        >>> print(Laplace(epsilon=0.5, sensitivity=1).privacy_loss())
+        ε = 0.5 (add_remove, per person)
+        """
         return PureDP(self._steps / self._scale, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
@@ -87,6 +96,13 @@ class Laplace(Solvable, Mechanism):
 
         Returns:
             A number for a number, a list for a list, an array for an array.
+
+        Raises:
+            InvalidParameter: If data is not one number without `dimensions`, or not a vector of that length with it.
+
+        >>> noisy = Laplace(epsilon=1, sensitivity=1).release(1000)
+        >>> 900 < noisy < 1100
+        True
         """
         return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
@@ -97,6 +113,14 @@ class Laplace(Solvable, Mechanism):
 
         Args:
             simultaneous: Bound the error of all coordinates together instead of each one alone.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Laplace(epsilon=0.5, sensitivity=1).accuracy()
+        6.0
+        >>> Laplace(epsilon=0.5, sensitivity=1).accuracy(0.99)
+        9.0
         """
         failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:

@@ -36,6 +36,10 @@ class Maximum(Solvable, Mechanism):
         bounds: The smallest and the largest value, as public knowledge: never read them from the data.
         granularity: Records are rounded to multiples of this; None for about 2^30 steps between the bounds.
 
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, or if bounds are not a pair (low, high) with low
+            below high.
+
     >>> Maximum(epsilon=1, bounds=(0, 10)).accuracy(0.95) > 10
     True
     """

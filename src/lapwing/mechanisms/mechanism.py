@@ -40,7 +40,11 @@ class Mechanism(metaclass=Helpful):
 
     @abstractmethod
     def privacy_loss(self) -> Loss:
-        """The most that one release can cost, computed from the integers that the sampler uses."""
+        """The most that one release can cost, computed from the integers that the sampler uses.
+
+        Returns:
+            The loss: an upper bound, which a ledger can charge.
+        """
 
     @abstractmethod
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:

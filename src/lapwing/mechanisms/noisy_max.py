@@ -29,6 +29,10 @@ class NoisyMax(Selection):
     Privacy: pure ε with noise of scale 2Δ/ε, or Δ/ε for monotone scores.
     Proof: noisy_max.md
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if there are no candidates, or if
+            monotone is promised under the relation "replace".
+
     >>> NoisyMax(epsilon=9, sensitivity=1, candidates=["red", "green"], monotone=True).release([3, 50])
     'green'
     """
@@ -57,7 +61,11 @@ class NoisyMax(Selection):
         return self._label(winner)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the winner's score may lie below the best one, both as rounded to the grid (a union bound)."""
+        """How far the winner's score may lie below the best one, both as rounded to the grid (a union bound).
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+        """
         failure, unit, others = failure_of(confidence), rate(self._scale), self._count - 1
         return float_up(least(lambda gap: others * _overtakes(gap + 1, unit) <= failure) * self._granularity)
 

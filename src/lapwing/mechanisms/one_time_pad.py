@@ -26,6 +26,9 @@ class OneTimePad(Mechanism):
     Args:
         relation: Only "replace": that there is a bit is not hidden.
 
+    Raises:
+        InvalidParameter: If the relation is not "replace".
+
     >>> OneTimePad().release(True) in (True, False)
     True
     """
@@ -52,7 +55,11 @@ class OneTimePad(Mechanism):
         return flip_answers(data, Fraction(1, 2), entropy)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the bit may be off: it is wrong half of the time."""
+        """How far the bit may be off: it is wrong half of the time.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+        """
         return 1.0 if checks.probability(confidence=confidence) > Fraction(1, 2) else 0.0
 
     @property

@@ -24,6 +24,10 @@ class PermuteAndFlip(Selection):
     Privacy: pure ε; ε²/2-zCDP. `Exponential` costs ε²/8 and is the better choice under zCDP.
     Proof: permute_and_flip.md
 
+    Raises:
+        InvalidParameter: If epsilon, sensitivity or granularity is not positive, if there are no candidates, or if
+            monotone is promised under the relation "replace".
+
     >>> mechanism = PermuteAndFlip(epsilon=1, sensitivity=1, candidates=3, monotone=True)
     >>> mechanism.release([3, 50, 4]) in (0, 1, 2)
     True
@@ -56,6 +60,9 @@ class PermuteAndFlip(Selection):
 
         Worst case: one best candidate, the others all at gap a. With x = e^(−a/scale) the chance to miss the best is
         1 − (1 − (1−x)^n)/(n·x).
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         failure, unit, count = failure_of(confidence), rate(self._scale), self._count
 

@@ -107,6 +107,10 @@ class ProposeTestRelease(ReleaseAfterTest):
         distance: How far a data set is from instability, rounded down. An exception, a negative value, or one that is
             not a finite number counts as 0.
 
+    Raises:
+        InvalidParameter: If function or distance cannot be called, if epsilon, bound or granularity is not positive, or
+            if delta is not above 0 and below 1.
+
     >>> def lead(votes):
     ...     return abs(2 * sum(votes) - len(votes))
     >>> majority = ProposeTestRelease(
@@ -152,6 +156,10 @@ class StableMedian(ReleaseAfterTest):
         granularity: Distance between two possible answers. None for 1 between whole bounds at least 100 apart, else for
             a power of two with one to four thousand steps between the bounds.
         bounds: The smallest and the largest value, as public knowledge: never read them from the data.
+
+    Raises:
+        InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, or if bound is not between
+            one grid step and the distance of the bounds.
 
     >>> StableMedian(epsilon=2, delta=1e-6, bound=1, bounds=(0, 120)).release([40] * 100) in range(121)
     True

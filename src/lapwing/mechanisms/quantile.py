@@ -47,6 +47,10 @@ class Quantile(Solvable, Mechanism):
             a power of two with one to four thousand steps between the bounds.
         max_rows_per_unit: How many values one unit has at most. Enforce it before: the mechanism does not check it.
 
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on. Also if q is not a share from 0 to 1.
+
     >>> 0 <= Quantile(epsilon=1, q=0.9, bounds=(0, 120)).release([31, 45, 62, 18]) <= 120
     True
     """
@@ -72,12 +76,23 @@ class Quantile(Solvable, Mechanism):
         return max(a, b - a) if self.relation == "add_remove" else b
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε, from the scale used for rank distances."""
+        """Pure ε, from the scale used for rank distances.
+
+        >>> print(Quantile(epsilon=1, bounds=(0, 120), q=0.9).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         sensitivity = self.max_rows_per_unit * self._rank_sensitivity()
         return PureDP(2 * sensitivity / self._scale, relation=self.relation, unit=self.unit)
 
     def zcdp_loss(self) -> ZCDP:
-        """The same release in zero-concentrated terms: the exponential mechanism has bounded range."""
+        """The same release in zero-concentrated terms: the exponential mechanism has bounded range.
+
+        Returns:
+            The loss as ρ, for accounts that add up zero-concentrated losses.
+
+        >>> print(Quantile(epsilon=1, bounds=(0, 120), q=0.9).zcdp_loss())
+        ρ = 0.125 (add_remove, per person)
+        """
         return ZCDP(self.privacy_loss().epsilon ** 2 / 8, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
@@ -88,6 +103,9 @@ class Quantile(Solvable, Mechanism):
 
         Returns:
             A number within the bounds, an int on a whole grid and else a float.
+
+        >>> 40 < Quantile(epsilon=1, bounds=(0, 120), q=0.9).release(range(100)) <= 120
+        True
         """
         values = CellCounts(data, self._ladder)
         draw = self.start(values.cells(), entropy)
@@ -115,6 +133,12 @@ class Quantile(Solvable, Mechanism):
 
         Returns:
             The bound, as a number of values.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> Quantile(epsilon=1, bounds=(0, 120), q=0.5).accuracy() < 100
+        True
         """
         gap = exponential_gap(self._ladder.width + 1, self._scale, confidence)
         return float_up(Fraction(gap, self._share.denominator))
@@ -126,6 +150,10 @@ class Median(Quantile):
 
     Privacy: pure ε; ε²/8-zCDP.
     Proof: quantile.md
+
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on.
 
     >>> 0 <= Median(epsilon=1, bounds=(0, 120)).release([31, 45, 62, 18]) <= 120
     True

@@ -47,6 +47,10 @@ class RandomizedResponse(Mechanism):
         yes_if_no: Probability to say yes if the truth is no; less than `yes_if_yes`.
         relation: Only "replace": that somebody answered is not hidden.
 
+    Raises:
+        InvalidParameter: If a probability is not above 0 and below 1, if yes_if_no is not less than yes_if_yes, or if
+            the relation is not "replace".
+
     >>> survey = RandomizedResponse.from_coins(0.5, 0.5)
     >>> print(survey.privacy_loss())
     ε = 1.09862 (replace, per person)
@@ -90,6 +94,12 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             The survey.
+
+        Raises:
+            InvalidParameter: If alpha or beta is not above 0 and below 1.
+
+        >>> RandomizedResponse.from_coins(0.5).yes_if_yes
+        Fraction(3, 4)
         """
         truth, yes = checks.probability(alpha=alpha), checks.probability(beta=beta)
         return cls(yes_if_yes=truth + (1 - truth) * yes, yes_if_no=(1 - truth) * yes, unit=unit)
@@ -107,6 +117,9 @@ class RandomizedResponse(Mechanism):
 
         Raises:
             InvalidParameter: If gamma is 1/2 or less.
+
+        >>> print(RandomizedResponse.from_gamma(0.75).privacy_loss())
+        ε = 1.09862 (replace, per person)
         """
         truth = checks.probability(gamma=gamma)
         if not truth > Fraction(1, 2):
@@ -125,6 +138,12 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             The survey.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive.
+
+        >>> print(RandomizedResponse.from_epsilon(1).privacy_loss())
+        ε = 1 (replace, per person)
         """
         return cls.from_gamma(keep_probability(epsilon, others=1), unit=unit)
 
@@ -140,6 +159,12 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             The survey.
+
+        Raises:
+            InvalidParameter: If n is not a whole number from 1 on, or if no epsilon reaches this accuracy.
+
+        >>> print(RandomizedResponse.solve(within=0.05, n=1000).privacy_loss())
+        ε = 2.579 (replace, per person)
         """
         checks.whole(n=n)
         return cls.from_epsilon(epsilon_for(cls.from_epsilon, within=within, confidence=confidence, n=n), unit=unit)
@@ -167,7 +192,11 @@ class RandomizedResponse(Mechanism):
         return self._if_yes
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε: the logarithm of the larger of the two ratios of probabilities, rounded up."""
+        """Pure ε: the logarithm of the larger of the two ratios of probabilities, rounded up.
+
+        >>> print(RandomizedResponse(yes_if_yes=0.75, yes_if_no=0.25).privacy_loss())
+        ε = 1.09862 (replace, per person)
+        """
         ratio = max(self._if_yes / self._if_no, (1 - self._if_no) / (1 - self._if_yes))
         return PureDP(ln_up(ratio), relation=self.relation, unit=self.unit)
 
@@ -179,6 +208,13 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             A bool for one answer, a list for a list, an array for an array.
+
+        Raises:
+            InvalidParameter: If data is text, which would count as no, or a table.
+
+        >>> coins = RandomizedResponse.from_epsilon(1)
+        >>> coins.release(True) in (True, False), len(coins.release([True, False, True]))
+        (True, 3)
         """
         if self._if_yes + self._if_no == 1:
             return flip_answers(data, self._if_no, entropy)
@@ -199,6 +235,13 @@ class RandomizedResponse(Mechanism):
 
         Returns:
             As many words. Spare bits are 0.
+
+        Raises:
+            InvalidParameter: If words is not an array of as many 64-bit words as `size` answers take.
+
+        >>> import numpy as np
+        >>> RandomizedResponse.from_epsilon(1).release_bits(np.array([0b101], np.uint64), size=3).shape
+        (1,)
         """
         _check_words(words, size)
         if self._if_yes + self._if_no == 1:
@@ -225,6 +268,10 @@ class RandomizedResponse(Mechanism):
 
         Raises:
             InvalidParameter: If a number of yes comes without `n`.
+
+        >>> coins = RandomizedResponse.from_coins(0.5)
+        >>> coins.estimate(450, n=1000).share
+        0.4
         """
         if n is None and not is_array(answers):
             raise InvalidParameter("n", n, "a number of yes needs a number of answers", "Write estimate(450, n=1000).")
@@ -242,6 +289,12 @@ class RandomizedResponse(Mechanism):
 
         Args:
             n: How many people answer.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if n is not a whole number from 1 on.
+
+        >>> round(RandomizedResponse.from_epsilon(1).accuracy(n=1000), 3)
+        0.093
         """
         failure = 1 - checks.probability(confidence=confidence)
         return math.sqrt(ln_up(2 / failure) / (2 * checks.whole(n=n))) / float(self.alpha)

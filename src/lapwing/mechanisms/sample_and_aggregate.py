@@ -50,6 +50,11 @@ class SampleAndAggregate(Solvable, Mechanism):
         granularity: Outputs are rounded to multiples of this. None for 1 between whole bounds at least 100 apart, else
             for a power of two with one to four thousand steps between the bounds.
 
+    Raises:
+        InvalidParameter: If function cannot be called, if blocks is not a whole number from 1 on, if aggregate is
+            neither "mean" nor "median", if bounds are not a pair (low, high) with low below high, or if epsilon is not
+            positive.
+
     >>> spread = SampleAndAggregate(epsilon=1, function=lambda ages: max(ages) - min(ages), bounds=(0, 120), blocks=10)
     >>> 0 <= spread.release(list(range(20, 90))) <= 120
     True
@@ -92,6 +97,9 @@ class SampleAndAggregate(Solvable, Mechanism):
 
         Returns:
             A number within the bounds.
+
+        Raises:
+            InvalidParameter: If data is not a list or an array.
         """
         outputs = [self._output(block) for block in self._deal(data, entropy)]
         if self.aggregate == "median":
@@ -144,7 +152,11 @@ class SampleAndAggregate(Solvable, Mechanism):
         return (self._ladder.low + self._ladder.high) // 2 if steps is None else steps
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """The half-width of the noise around the mean of the outputs; for the median, in ranks among the outputs."""
+        """The half-width of the noise around the mean of the outputs; for the median, in ranks among the outputs.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
+        """
         if self.aggregate == "median":
             return self._median.accuracy(confidence)
         failure = 1 - checks.probability(confidence=confidence)

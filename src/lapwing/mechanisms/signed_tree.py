@@ -40,6 +40,10 @@ class SignedTree(Counter):
         epsilon: What the whole stream may cost, as pure ε.
         arity: How many nodes make one of the next level, an odd number from 3 on; None for the best one.
 
+    Raises:
+        InvalidParameter: If a number is not positive, if sensitivity is less than 1, if there are too many steps, if
+            arity is not an odd number from 3 on, or if epsilon makes noise too wide to draw.
+
     >>> tree = SignedTree(epsilon=1, steps=1024, sensitivity=1)
     >>> int(tree.privacy_loss().epsilon), tree.branches, round(tree.rms(), 1)
     (1, 13, 13.0)
@@ -95,6 +99,9 @@ class SignedTree(Counter):
 
         Returns:
             The counter.
+
+        Raises:
+            InvalidParameter: If rho is not positive, or if the constructor refuses another parameter.
         """
         size = Fraction(math.isqrt(math.floor(2 * checks.positive(rho=rho) * (1 << 80))), 1 << 40)
         return cls(epsilon=size, steps=steps, sensitivity=sensitivity, **parameters)
@@ -127,7 +134,11 @@ class SignedTree(Counter):
         return self._window_nodes(*self._window(start, stop)) * self._node_variance()
 
     def rms(self) -> float:
-        """The root of the mean variance over all steps."""
+        """The root of the mean variance over all steps.
+
+        Returns:
+            The error to expect of a typical sum, in the units of the numbers.
+        """
         return math.sqrt(total_nodes(self.steps, self.branches) / self.steps * self._node_variance())
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:

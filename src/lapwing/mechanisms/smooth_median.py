@@ -40,6 +40,10 @@ class SmoothMedian(Solvable, Mechanism):
         granularity: Distance between two possible answers. None for 1 between whole bounds at least 100 apart, else for
             a power of two with one to four thousand steps between the bounds.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, if bounds are not a pair
+            (low, high) with low below high, or if the grid is too fine for the noise.
+
     >>> 0 <= SmoothMedian(epsilon=1, delta=1e-6, bounds=(0, 120)).release(range(20, 70)) <= 120
     True
     """
@@ -87,6 +91,9 @@ class SmoothMedian(Solvable, Mechanism):
         Args:
             smooth_sensitivity: The smooth sensitivity of the data, at most, as public knowledge; None for the width of
                 the bounds.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if smooth_sensitivity is negative.
         """
         failure, grid = 1 - checks.probability(confidence=confidence), self._ladder.granularity
         whole = self._ladder.width * grid

@@ -43,6 +43,10 @@ class SquareRootCounter(Counter):
         bins: How fine the blocks of the past are: an even number up to 4096. More of them lower the error a little and
             enlarge the state.
 
+    Raises:
+        InvalidParameter: If a number is not positive, if sensitivity is less than 1, if there are too many steps, if
+            bins is not an even number up to 4096, or if sigma makes noise too wide to draw.
+
     >>> counter = SquareRootCounter.for_rho(0.5, steps=1000, sensitivity=1)
     >>> print(counter.privacy_loss())
     ρ = 0.5 (add_remove, per event)
@@ -86,6 +90,9 @@ class SquareRootCounter(Counter):
 
         Returns:
             The counter.
+
+        Raises:
+            InvalidParameter: If rho is not positive, or if the constructor refuses another parameter.
         """
         probe = cls(sigma=1, steps=steps, sensitivity=sensitivity, **parameters)
         sigma = float_up(sqrt_up(probe._squared / (2 * checks.positive(rho=rho))) / (1 << probe._layout.bits))
@@ -104,6 +111,10 @@ class SquareRootCounter(Counter):
 
         Returns:
             The counter.
+
+        Raises:
+            InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, or if the constructor
+                refuses another parameter.
         """
         rho = largest_rho(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
         return cls.for_rho(rho, steps=steps, sensitivity=sensitivity, **parameters)
@@ -178,7 +189,11 @@ class SquareRootCounter(Counter):
         return float(variances(self._layout)[self._step(step) - 1]) * float_up(self._variance) if step else 0.0
 
     def variances(self) -> NDArray[np.float64]:
-        """The variance of each sum after 1, 2, …, `steps` steps."""
+        """The variance of each sum after 1, 2, …, `steps` steps.
+
+        Returns:
+            An array with one variance for each step.
+        """
         scaled: NDArray[np.float64] = variances(self._layout) * float_up(self._variance)
         return scaled
 
@@ -187,7 +202,11 @@ class SquareRootCounter(Counter):
         return window_variance(self._layout, *self._window(start, stop)) * float_up(self._variance)
 
     def rms(self) -> float:
-        """The root of the mean variance over all steps."""
+        """The root of the mean variance over all steps.
+
+        Returns:
+            The error to expect of a typical sum, in the units of the numbers.
+        """
         return math.sqrt(mean_variance(self._layout) * float_up(self._variance))
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:

@@ -64,6 +64,10 @@ class Tops(Mechanism):
             for a power of two with one to four thousand steps up to the bound. Intervals are about the rounded
             numbers: write 0.01 if most of yours are not far above 1.
 
+    Raises:
+        InvalidParameter: If epsilon, bound or granularity is not positive, if a count is not a whole number from 1 on,
+            or if first leaves no step to answer.
+
     >>> stream = Tops(epsilon=1, bound=10_000, steps=5_000, first=1_000)
     >>> print(stream.privacy_loss())
     ε = 1 (add_remove, per event)
@@ -209,6 +213,9 @@ class Tops(Mechanism):
 
         Returns:
             The threshold; None while the first steps last.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters.
         """
         self._check(state)
         return None if state.rung is None else self._number(self._rungs[state.rung])
@@ -221,6 +228,9 @@ class Tops(Mechanism):
 
         Returns:
             The total; 0 while the first steps last.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters.
         """
         self._check(state)
         return self._known(state) + self._open_steps(state) * max(state.levels.forecast, 0.0)
@@ -234,6 +244,10 @@ class Tops(Mechanism):
 
         Returns:
             The bound on the error; infinite while the first steps last.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters, or if confidence is not above 0 and
+                below 1.
         """
         self._check(state)
         if state.rung is None or state.counter is None or state.counter.step == 0:
@@ -286,6 +300,9 @@ class Tops(Mechanism):
 
         Returns:
             A total for each step after the first ones.
+
+        Raises:
+            InvalidParameter: If data does not have `steps` entries.
         """
         rows = data.tolist() if hasattr(data, "tolist") else list(data)
         if len(rows) != self.steps:
@@ -326,6 +343,9 @@ class Tops(Mechanism):
 
         Returns:
             The `state_bytes` bytes to store.
+
+        Raises:
+            InvalidParameter: If state belongs to a stream with other parameters.
         """
         self._check(state)
         counter = b"" if state.counter is None else state.counter.to_bytes()
@@ -349,6 +369,9 @@ class Tops(Mechanism):
 
         Returns:
             The state.
+
+        Raises:
+            InvalidParameter: If the bytes are damaged, or belong to a stream with other parameters.
         """
         if not isinstance(data, bytes) or len(data) != self.state_bytes or data[:4] != _MAGIC:
             raise _damaged("is not a stored state of this stream")

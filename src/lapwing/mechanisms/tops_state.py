@@ -20,6 +20,8 @@ class TopsState:
     >>> state = stream.observe(stream.open(), [17, 250, 3])
     >>> stream.state_from_bytes(stream.state_to_bytes(state)).step
     1
+    >>> type(state).__name__
+    'TopsState'
     """
 
     step: int

@@ -29,6 +29,9 @@ class Count(Solvable, Mechanism):
     Args:
         max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, or if max_rows_per_unit is not a whole number from 1 on.
+
     >>> isinstance(Count(epsilon=1).release([True, False, True]), int)
     True
     """
@@ -42,7 +45,11 @@ class Count(Solvable, Mechanism):
         self._set(_noise=_noise(self, checks.positive(epsilon=self.epsilon), 1))
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε, from the integers that the sampler uses."""
+        """Pure ε, from the integers that the sampler uses.
+
+        >>> print(Count(epsilon=0.5).privacy_loss())
+        ε = 0.5 (add_remove, per person)
+        """
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int:
@@ -53,13 +60,20 @@ class Count(Solvable, Mechanism):
 
         Returns:
             A whole number, which may be negative.
+
+        >>> 150 < Count(epsilon=1).release(["yes"] * 200) < 250
+        True
         """
         count = number_present(data) if is_array(data) or is_frame(data) else data
         noisy: int = self._noise.release(count, entropy)
         return noisy
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the count may be off."""
+        """How far the count may be off.
+
+        >>> Count(epsilon=0.5).accuracy()
+        6.0
+        """
         return self._noise.accuracy(confidence)
 
     @property
@@ -82,6 +96,10 @@ class Sum(Solvable, Mechanism):
             sums of whole numbers stay whole.
         max_rows_per_unit: How many records one unit owns at most. Enforce it before: the mechanism does not check it.
 
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on.
+
     >>> isinstance(Sum(epsilon=1, bounds=(0, 120), granularity=1).release([33, 47, 150, None]), int)
     True
     """
@@ -101,7 +119,11 @@ class Sum(Solvable, Mechanism):
         self._set(_grid=grid, _noise=_noise(self, checks.positive(epsilon=self.epsilon), steps))
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε, from the integers that the sampler uses."""
+        """Pure ε, from the integers that the sampler uses.
+
+        >>> print(Sum(epsilon=1, bounds=(0, 120)).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
@@ -112,6 +134,9 @@ class Sum(Solvable, Mechanism):
 
         Returns:
             An int on a whole grid, else a float.
+
+        >>> 2_000 < Sum(epsilon=1, bounds=(0, 120)).release([40] * 200) < 14_000
+        True
         """
         steps = self._grid.steps(data)
         total = exact_sum(steps, max(-self._grid.bottom, self._grid.top))
@@ -122,6 +147,9 @@ class Sum(Solvable, Mechanism):
 
         Accuracy: of the sum of the clamped, rounded records. Clamping biases it by what it cuts off; rounding by at
         most half a granularity for each record.
+
+        >>> Sum(epsilon=1, bounds=(0, 120), granularity=1).accuracy()
+        359.0
         """
         return float_up(Fraction(self._noise.accuracy(confidence)) * self._grid.granularity)
 
@@ -148,6 +176,11 @@ class Mean(Solvable, Mechanism):
         max_rows_per_unit: How many records one unit owns at most; 1 if `n` is given. Enforce it before.
         n: The number of records, if it is public, which it can be under replace only. A record that is not a finite
             number then counts as the middle of the bounds.
+
+    Raises:
+        InvalidParameter: If epsilon or granularity is not positive, if bounds are not a pair (low, high) with low below
+            high, or if max_rows_per_unit is not a whole number from 1 on. Also if n is declared under the relation
+            "add_remove", which hides it.
 
     >>> 0 <= Mean(epsilon=1, bounds=(0, 120)).release([33, 47, 150, None]) <= 120
     True
@@ -196,7 +229,11 @@ class Mean(Solvable, Mechanism):
             )
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε: the sum's share plus the count's share."""
+        """Pure ε: the sum's share plus the count's share.
+
+        >>> print(Mean(epsilon=1, bounds=(0, 120)).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         loss = self._sum_noise.privacy_loss()
         return loss if self._count_noise is None else loss + self._count_noise.privacy_loss()
 
@@ -211,6 +248,9 @@ class Mean(Solvable, Mechanism):
 
         Raises:
             InvalidParameter: If there are not `n` records, although `n` was declared.
+
+        >>> 10 < Mean(epsilon=1, bounds=(0, 120)).release([40] * 200) < 70
+        True
         """
         records = as_column(data)
         if self.n is not None and (len(records) if isinstance(records, list) else records.size) != self.n:
@@ -241,6 +281,13 @@ class Mean(Solvable, Mechanism):
 
         Args:
             count: At least how many records there are, as a public fact.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1, or if count is not a whole number from 1 on.
+
+        >>> mean = Mean(epsilon=1, bounds=(0, 120))
+        >>> mean.accuracy(count=1000) < 1 < mean.accuracy(count=100)
+        True
         """
         failure = 1 - checks.probability(confidence=confidence)
         width = self._grid.high - self._grid.low

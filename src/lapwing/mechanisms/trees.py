@@ -32,6 +32,10 @@ class Tree(metaclass=Helpful):
     Args:
         children: A list for each level but the last: how many children each node has, from left to right.
 
+    Raises:
+        InvalidParameter: If a level does not list as many nodes as the level above has children, if a number of
+            children is negative, or if there are too many nodes.
+
     >>> tree = Tree([[3], [2, 2, 1]])
     >>> tree.sizes, tree.leaves
     ((1, 3, 5), 5)
@@ -94,6 +98,9 @@ class Tree(metaclass=Helpful):
 
         Returns:
             The tree.
+
+        Raises:
+            InvalidParameter: If leaves or fan_out is not a whole number from 2 on.
         """
         import numpy as np
 
@@ -244,7 +251,11 @@ class Tree(metaclass=Helpful):
         return bool(counts[0] > 0 and (counts == counts[0]).all())
 
     def leaf_places(self) -> list[NDArray[np.int64]]:
-        """For each level, the position of each node's first leaf among all leaves, from left to right."""
+        """For each level, the position of each node's first leaf among all leaves, from left to right.
+
+        Returns:
+            An array of positions for each level, from the root down.
+        """
         import numpy as np
 
         below = [np.ones(size, np.int64) for size in self.sizes]

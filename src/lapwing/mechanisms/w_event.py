@@ -50,6 +50,8 @@ class WEventState:
     >>> state = mechanism.observe(mechanism.open(), 120)
     >>> state.step, state.released, mechanism.state_from_bytes(state.to_bytes()) == state
     (1, True, True)
+    >>> type(state).__name__
+    'WEventState'
     """
 
     parameters: bytes
@@ -73,7 +75,11 @@ class WEventState:
         return self.step > 0 and self.since == 0
 
     def to_bytes(self) -> bytes:
-        """The state as bytes, to store. Their number is the same at every step."""
+        """The state as bytes, to store. Their number is the same at every step.
+
+        Returns:
+            The bytes, for `state_from_bytes` of the same mechanism.
+        """
         head = _HEAD.pack(_MAGIC, self.parameters, self.step, self.since, self.shares, self.allowed)
         body = head + struct.pack(f">{len(self.values)}q{len(self.spent)}I", *self.values, *self.spent)
         return body + hashlib.sha256(body).digest()[:_CHECK]
@@ -315,6 +321,10 @@ class UniformBudget(WEvent):
     Privacy: pure ε for what one unit does in any `window` consecutive steps.
     Proof: w_event.md
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if window, sensitivity, width or steps is not a whole number from
+            1 on, or if window or width is too large.
+
     >>> mechanism = UniformBudget(epsilon=1, window=7)
     >>> print(mechanism.privacy_loss())
     ε = 1 (add_remove, per person in any 7 consecutive steps)
@@ -336,6 +346,9 @@ class UniformBudget(WEvent):
 
         Args:
             simultaneous: Bound the errors of all `width` counts of a step together instead of each one alone.
+
+        Raises:
+            InvalidParameter: If confidence is not above 0 and below 1.
         """
         failure = 1 - checks.probability(confidence=confidence)
         return float_up(Fraction(laplace_half_width(self._scale(1), failure / (self.width if simultaneous else 1))))
@@ -404,6 +417,10 @@ class BudgetDistribution(_Adaptive):
     Accuracy: depends on how the stream moves; `error_bound` tells it for each answer.
     Proof: w_event.md
 
+    Raises:
+        InvalidParameter: If epsilon is not positive, if window, sensitivity, width or steps is not a whole number from
+            1 on, or if window or width is too large. Also if decision_share is not above 0 and below 1.
+
     >>> mechanism = BudgetDistribution(epsilon=1, window=7)
     >>> state = mechanism.open()
     >>> for visits in (1000, 1002, 999):
@@ -433,6 +450,10 @@ class BudgetAbsorption(_Adaptive):
     Accuracy: depends on how the stream moves; `error_bound` tells it for each answer, and is infinite for the steps
     that gave up their share.
     Proof: w_event.md
+
+    Raises:
+        InvalidParameter: If epsilon is not positive, if window, sensitivity, width or steps is not a whole number from
+            1 on, or if window or width is too large. Also if decision_share is not above 0 and below 1.
 
     >>> mechanism = BudgetAbsorption(epsilon=1, window=7, width=2)
     >>> state, answers = mechanism.observe_many(mechanism.open(), [[500, 20], [501, 22]])

@@ -25,6 +25,9 @@ class Account(metaclass=Helpful):
         analyst: Who pays, if analysts have allowances of their own. The default charges nobody in particular.
         unit: Whom one row is about, as the ledger calls it: "person", "patient" and so on.
 
+    Raises:
+        InvalidParameter: If unit is empty or is not text, or if there is no ledger at this place.
+
     >>> import tempfile
     >>> from pathlib import Path
     >>> from lapwing.privacy import Ledger, PureDP
@@ -62,7 +65,11 @@ class Account(metaclass=Helpful):
         self._opened.charge(self.dataset, loss, analyst=self.analyst)
 
     def remaining(self) -> Loss:
-        """What the allowance has left."""
+        """What the allowance has left.
+
+        Returns:
+            The allowance minus all charges so far.
+        """
         return self._opened.remaining(self.dataset, analyst=self.analyst)
 
 

@@ -109,6 +109,9 @@ def conjunctions(columns: int) -> tuple[Conjunction, ...]:
     Returns:
         2^columns concepts.
 
+    Raises:
+        InvalidParameter: If columns is not a whole number from 1 on.
+
     >>> len(conjunctions(3))
     8
     """
@@ -123,6 +126,9 @@ def parities(columns: int) -> tuple[Parity, ...]:
 
     Returns:
         2^columns concepts.
+
+    Raises:
+        InvalidParameter: If columns is not a whole number from 1 on.
 
     >>> len(parities(3))
     8
@@ -229,6 +235,10 @@ def occam_sample_bound(concepts: int, *, epsilon: Number, error: Number, failure
     Returns:
         A number of rows.
 
+    Raises:
+        InvalidParameter: If concepts is not a whole number from 1 on, if epsilon is not positive, or if error or
+            failure is not above 0 and below 1.
+
     >>> [occam_sample_bound(1024, epsilon=epsilon, error=0.1, failure=0.05) for epsilon in (0.1, 1, 100)]
     [1039, 153, 95]
     """
@@ -250,6 +260,10 @@ def agnostic_sample_bound(concepts: int, *, epsilon: Number, error: Number, fail
 
     Returns:
         A number of rows.
+
+    Raises:
+        InvalidParameter: If concepts is not a whole number from 1 on, if epsilon is not positive, or if error or
+            failure is not above 0 and below 1.
 
     >>> small, large = (agnostic_sample_bound(8, epsilon=1, error=error, failure=0.05) for error in (0.1, 0.2))
     >>> small > large

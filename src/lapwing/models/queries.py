@@ -48,6 +48,9 @@ class QueryOracle:
         unit: Whom one row is about.
         random_state: None for private answers. A whole number makes them repeatable for experiments, and not private.
 
+    Raises:
+        InvalidParameter: If y is missing or does not have one label for each row, or if epsilon is not positive.
+
     >>> oracle = QueryOracle(np.zeros((1000, 1)), np.ones(1000), epsilon=2, random_state=1)
     >>> abs(oracle.ask(lambda X, y: y, people=600) - 1) < oracle.tolerance(600)
     True
@@ -70,7 +73,11 @@ class QueryOracle:
         return len(self._X) - self._asked
 
     def privacy_loss(self) -> PureDP:
-        """The loss of each person, whatever is asked, because nobody answers twice."""
+        """The loss of each person, whatever is asked, because nobody answers twice.
+
+        Returns:
+            The loss of one answer, for the person who gives it.
+        """
         return self._coins.privacy_loss()
 
     def ask(self, query: Query, *, people: int) -> float:
@@ -85,6 +92,7 @@ class QueryOracle:
 
         Raises:
             InvalidCall: If too few people are left, or if the query does not give one number per person.
+            InvalidParameter: If people is not a whole number from 1 on.
         """
         return float(self.answers(query, people=people).mean()) / self._slope
 
@@ -100,6 +108,7 @@ class QueryOracle:
 
         Raises:
             InvalidCall: If too few people are left, or if the query does not give one number per person.
+            InvalidParameter: If people is not a whole number from 1 on.
         """
         count = checks.whole(people=people)
         if count > self.remaining:
@@ -123,6 +132,9 @@ class QueryOracle:
 
         Returns:
             The largest error, in the units of the query.
+
+        Raises:
+            InvalidParameter: If people is not a whole number from 1 on, or if failure is not above 0 and below 1.
         """
         half = float(ln_up(2 / checks.probability(failure=failure)))
         return math.sqrt(2 * half / checks.whole(people=people)) / self._slope
@@ -137,6 +149,10 @@ class QueryOracle:
 
         Returns:
             A number of people for each query.
+
+        Raises:
+            InvalidParameter: If tolerance is not positive, if queries is not a whole number from 1 on, or if failure is
+                not above 0 and below 1.
         """
         risk = checks.probability(failure=failure) / checks.whole(queries=queries)
         return math.ceil(2 * float(ln_up(2 / risk)) / (float(checks.positive(tolerance=tolerance)) * self._slope) ** 2)
@@ -198,6 +214,10 @@ class MaskedParity:
 
         Returns:
             A concept whose secret and last bit are uniform.
+
+        Raises:
+            InvalidCall: If bits is not a power of two.
+            InvalidParameter: If bits is not a whole number from 2 on.
         """
         coins = np.asarray(bernoulli(0.5, check_power(bits) + 1, entropy)).tolist()
         return cls(tuple(coins[:-1]), coins[-1])
@@ -213,6 +233,10 @@ class MaskedParity:
 
         Returns:
             A row for each person: d bits, then the place, then the mask.
+
+        Raises:
+            InvalidCall: If bits is not a power of two.
+            InvalidParameter: If bits is not a whole number from 2 on.
         """
         x = np.asarray(bernoulli(0.5, rows * check_power(bits), entropy)).reshape(rows, bits)
         place = uniform_below(bits, rows, entropy)
@@ -230,6 +254,10 @@ def learn_in_two_rounds(oracle: QueryOracle, bits: int) -> MaskedParity:
 
     Returns:
         The concept that was learnt; it may be wrong.
+
+    Raises:
+        InvalidCall: If bits is not a power of two.
+        InvalidParameter: If bits is not a whole number from 2 on.
 
     >>> from lapwing.noise import Reproducible
     >>> concept, rows = MaskedParity.drawn(4, Reproducible(1)), MaskedParity.draw(4, 20_000, Reproducible(2))
@@ -257,6 +285,10 @@ def learn_in_one_round(oracle: QueryOracle, bits: int, *, random_state: Any = No
     Returns:
         The concept that was learnt; its last bit is little better than a coin if there are fewer than about 2^d people.
 
+    Raises:
+        InvalidCall: If bits is not a power of two.
+        InvalidParameter: If bits is not a whole number from 2 on.
+
     >>> from lapwing.noise import Reproducible
     >>> concept, rows = MaskedParity.drawn(4, Reproducible(1)), MaskedParity.draw(4, 20_000, Reproducible(2))
     >>> oracle = QueryOracle(rows, concept.labels(rows), epsilon=3, random_state=3)
@@ -280,6 +312,9 @@ def one_round_ceiling(bits: int, people: int, *, epsilon: Number) -> float:
 
     Returns:
         A probability from 0.5 to 1.
+
+    Raises:
+        InvalidParameter: If epsilon is not positive.
 
     >>> one_round_ceiling(32, 1_000_000, epsilon=1) < 0.51
     True

@@ -52,6 +52,10 @@ class PrivateScore(metaclass=Helpful):
         account: The `Account` that each call is charged to. None charges nobody: you keep count.
         random_state: None for private scores. A whole number makes them repeatable for experiments, and not private.
 
+    Raises:
+        InvalidParameter: If metric is none of these names, or if epsilon is not positive.
+        MissingBounds: If a metric of numbers comes without `target_bounds`.
+
     >>> print(PrivateScore("accuracy", epsilon=0.5).privacy_loss())
     ε = 0.5 (add_remove, per person)
     """
@@ -70,7 +74,11 @@ class PrivateScore(metaclass=Helpful):
             self._box()
 
     def privacy_loss(self) -> Loss:
-        """What one call costs."""
+        """What one call costs.
+
+        Returns:
+            The loss of one call, for the unit of the account.
+        """
         return self._spending().stated
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
@@ -164,6 +172,9 @@ class CoinFolds:
         folds: How many folds there are, at least 2.
         random_state: None draws new folds at each call of `split`. A whole number makes them repeatable for
             experiments; then the privacy argument does not hold.
+
+    Raises:
+        InvalidParameter: If folds is not a whole number from 2 on.
 
     >>> [len(train) + len(test) for train, test in CoinFolds(3, random_state=0).split([[0.0]] * 10)]
     [10, 10, 10]

@@ -150,6 +150,9 @@ def bernoulli(p: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> 
     Returns:
         One bool, or an array of them.
 
+    Raises:
+        InvalidParameter: If p is not a share from 0 to 1, or if size is negative.
+
     >>> bool(0.2 < bernoulli(0.25, 10_000).mean() < 0.3)
     True
     """
@@ -171,6 +174,9 @@ def bernoulli_bits(p: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[n
 
     Returns:
         Words of 64 bits, first bit lowest. Spare bits of the last word are 0.
+
+    Raises:
+        InvalidParameter: If p is not a share from 0 to 1, or if size is negative.
 
     >>> bernoulli_bits(0.5, 100).shape
     (2,)
@@ -195,6 +201,9 @@ def bernoulli_exp(x: Number, size: int | None = None, entropy: Entropy = SYSTEM)
     Returns:
         One bool, or an array of them.
 
+    Raises:
+        InvalidParameter: If x or size is negative.
+
     >>> bernoulli_exp(0)
     True
     """
@@ -216,6 +225,9 @@ def bernoulli_exp_steps(steps: NDArray[np.int64], unit: Number, entropy: Entropy
 
     Returns:
         An array of bools, as long as `steps`.
+
+    Raises:
+        InvalidParameter: If unit is negative.
 
     >>> import numpy as np
     >>> bernoulli_exp_steps(np.array([0, 0]), 1).tolist()
@@ -240,6 +252,9 @@ def uniform_below(n: int, size: int | None = None, entropy: Entropy = SYSTEM) ->
 
     Returns:
         One integer, or an array of them.
+
+    Raises:
+        InvalidParameter: If n is not a whole number from 1 on, or if size is negative.
 
     >>> uniform_below(6) in range(6)
     True
@@ -299,6 +314,9 @@ def permutation(n: int, entropy: Entropy = SYSTEM) -> NDArray[np.intp]:
 
     Returns:
         An array that holds each number once.
+
+    Raises:
+        InvalidParameter: If n is not a whole number from 0 on.
 
     >>> sorted(permutation(4).tolist())
     [0, 1, 2, 3]

@@ -45,8 +45,10 @@ if hasattr(os, "register_at_fork"):
 class Entropy(ABC):
     """A source of independent uniform bits.
 
-    >>> from lapwing.noise import SYSTEM
+    >>> from lapwing.noise import SYSTEM, Entropy
     >>> SYSTEM.bits(8) in range(256)
+    True
+    >>> isinstance(SYSTEM, Entropy)
     True
     """
 
@@ -192,6 +194,9 @@ class Reproducible(Entropy):
 
     Args:
         seed: A whole number from 0 on, or bytes. Whoever knows it can subtract the noise.
+
+    Raises:
+        InvalidParameter: If seed is neither bytes nor a whole number from 0 on.
 
     >>> Reproducible(7).bits(64) == Reproducible(7).bits(64)
     True

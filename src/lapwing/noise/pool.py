@@ -23,6 +23,9 @@ class Pool(Generic[T]):
         draw: Makes one draw; called without arguments.
         size: How many draws a full pool holds.
 
+    Raises:
+        InvalidParameter: If size is not a whole number from 1 on.
+
     >>> from lapwing import noise
     >>> pool = Pool(lambda: noise.discrete_laplace(10), size=100)
     >>> len(pool), isinstance(pool.take(), int), len(pool)
@@ -48,7 +51,11 @@ class Pool(Generic[T]):
             self._stock.append(self._draw())
 
     def take(self) -> T:
-        """One draw, removed from the pool first. An empty pool is filled up to its size."""
+        """One draw, removed from the pool first. An empty pool is filled up to its size.
+
+        Returns:
+            The draw. No two calls get the same one.
+        """
         if self._process != process():
             self.fill()
         while True:
