@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pytest
 from cases import together
@@ -272,3 +273,22 @@ def test_a_saved_distribution_is_read_as_a_whole(field: str, value: Any) -> None
     data = json.loads(table.agg(lw.cdf("age", edges=EDGES)).to_json()) | {field: value}
     with pytest.raises((InvalidParameter, UnsupportedQuery)):
         lw.Query.from_json(json.dumps(data), table)
+
+
+def test_without_edges_the_bins_lie_between_the_bounds_of_the_column() -> None:
+    frame = pd.DataFrame({"age": [17, 18, 18, 60, 90], "cost": [0.0, 2.5, 5.0, 9.0, 10.0]})
+    table = lw.open(frame, unit=lw.EACH_ROW, bounds={"age": (17, 90), "cost": (0, 10)})
+    years, costs = table.agg(lw.cdf("age")), table.agg(lw.cdf("cost"))
+    assert years.edges == tuple(map(float, range(17, 91)))
+    assert costs.edges == pytest.approx([place / 10 for place in range(101)])
+    answer = years.release(epsilon=50)
+    assert answer.below(19).value == pytest.approx(0.6, abs=0.3)
+    assert lw.Query.from_yaml(years.to_yaml(), table).edges == years.edges
+    by_hand = "lapwing_query: 1\nrows:\n- {table: table}\nask:\n- cdf: [age]\n"
+    assert lw.Query.from_yaml(by_hand, table).edges == years.edges
+    assert str(lw.cdf("age")) == "cdf(age, bins between its bounds)"
+    bare = lw.open(frame, unit=lw.EACH_ROW)
+    with pytest.raises(InvalidParameter, match="age has no bounds to take their place"):
+        bare.agg(lw.cdf("age"))
+    with pytest.raises(UnsupportedQuery, match="it makes rows of its own"):
+        table.hierarchy([lw.bins("age", [17, 50, 90])], lw.cdf("cost"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar
@@ -20,6 +21,9 @@ from lapwing.curator.plan.groups import Grouping, binned, dated, key_for
 from lapwing.curator.plan.ladders import as_day
 from lapwing.curator.plan.parser import expression
 from lapwing.errors import InvalidParameter, UnsupportedQuery
+
+MOST_STEPS = 100
+"""Bins of a distribution for which nobody named edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +91,27 @@ class Cdf(Histogram):
     options = ("edges",)
 
     def __post_init__(self) -> None:
+        if not self.edges:  # those of the bounds of the column, once the table is known
+            return Aggregate.__post_init__(self)
         Histogram.__post_init__(self)
         if len(self.edges) < 3:
             raise InvalidParameter("edges", self.edges, "must make two bins at least", "Write edges=range(0, 101, 5).")
+
+    def within(self, columns: Mapping[str, Column]) -> Cdf:
+        """With edges: without any, every whole number between the bounds of the column, or so many equal steps."""
+        if self.edges:
+            return self
+        name, value = self._column(columns)
+        bounds = value.bounds if isinstance(value, Column) else None
+        if bounds is None:
+            why = f"are missing, and {name} has no bounds to take their place"
+            raise InvalidParameter("edges", None, why, f"Write lw.cdf({name!r}, edges=range(0, 101, 5)).")
+        low, high = bounds
+        steps = MOST_STEPS
+        if isinstance(value, Column) and value.kind == "integer" and 2 <= high - low <= MOST_STEPS:
+            steps = int(high - low)
+        exact = [low + (high - low) * Fraction(place, steps) for place in range(steps + 1)]
+        return replace(self, edges=tuple(int(edge) if edge.denominator == 1 else float(edge) for edge in exact))
 
     def saved_options(self) -> dict[str, Any]:
         return {"edges": [edge.isoformat() if self.of_dates else edge for edge in self.edges]}
@@ -100,6 +122,8 @@ class Cdf(Histogram):
 
     def parts(self) -> list[str]:
         """The column and the bins."""
+        if not self.edges:
+            return [*Aggregate.parts(self), "bins between its bounds"]
         return [*Aggregate.parts(self), f"{len(self.edges) - 1} bins from {self.edges[0]} to {self.edges[-1]}"]
 
     def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arrangement:
@@ -189,7 +213,7 @@ def histogram(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date],
 
 
 @helpful
-def cdf(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date]) -> Cdf:
+def cdf(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date] | None = None) -> Cdf:
     """How a column is distributed over the bins between these edges; asked alone.
 
     The answer says how many rows lie between the first edge and each edge, and which share of those up to the last;
@@ -199,16 +223,17 @@ def cdf(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date]) -> Cd
     Args:
         column: The name of a column of numbers or dates.
         edges: Public ends of the bins, three or more, in rising order: numbers, or dates for a column of dates. Values
-            outside are left out.
+            outside are left out. Without any, the bins lie between the bounds of the column: one for each whole number,
+            or 100 of one width.
 
     Returns:
         An aggregate for `agg(…)`. Nothing is asked yet.
 
-    >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+    >>> ages = patients.agg(lw.cdf("age")).release(epsilon=1)
     >>> 40 <= ages.quantile(0.5).value <= 60
     True
     """
-    return Cdf(of=(column,), edges=edges)  # type: ignore[arg-type]
+    return Cdf(of=(column,), edges=() if edges is None else rising_edges(edges))
 
 
 @helpful

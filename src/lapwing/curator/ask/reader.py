@@ -105,7 +105,8 @@ def _question(
     plan = _rows(data.get("rows"), _by_name(known.values()), 0)
     bounding = bounding_of(mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
     keys = tuple(_key(entry, plan.by_name) for entry in entries(data.get("group_by", []), "group_by"))
-    aggregates = tuple(_aggregate(entry, plan.by_name) for entry in entries(data.get("ask"), "ask"))
+    written = (_aggregate(entry, plan.by_name) for entry in entries(data.get("ask"), "ask"))
+    aggregates = tuple(each.within(plan.by_name) if isinstance(each, Cdf) else each for each in written)
     context = context_of(plan, table, known)
     if "marginals" in data:
         _refuse(data, "marginals", "rollup", *_AFTERWARDS)

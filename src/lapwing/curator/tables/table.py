@@ -644,9 +644,10 @@ class Grouped:
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about each group."""
         table = self.table
-        query = ask(table.context, table.plan, self.grouping, named(aggregates, called), table.bounding)
-        first = next(iter((*aggregates, *called.values())))
-        return distribution(query, first) if isinstance(first, Cdf) else query
+        columns = table.plan.by_name
+        asked = tuple(each.within(columns) if isinstance(each, Cdf) else each for each in named(aggregates, called))
+        query = ask(table.context, table.plan, self.grouping, asked, table.bounding)
+        return distribution(query, asked[0]) if isinstance(asked[0], Cdf) else query
 
 
 def _is_unit(on: object, left: Plan, right: Plan) -> bool:
