@@ -229,6 +229,9 @@ def cdf(column: str, *, edges: Sequence[Number] | Sequence[str | dt.date] | None
     Returns:
         An aggregate for `agg(…)`. Nothing is asked yet.
 
+    Raises:
+        InvalidParameter: If the edges do not rise, or make fewer than two bins.
+
     >>> ages = patients.agg(lw.cdf("age")).release(epsilon=1)
     >>> 40 <= ages.quantile(0.5).value <= 60
     True
