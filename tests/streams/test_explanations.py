@@ -27,7 +27,7 @@ def test_a_stream_says_that_its_steps_end_by_the_clock_in_utc(table: lw.PrivateT
     assert "9 days (UTC)" in question.definition.explain()
     quote = " ".join(question.quote(epsilon=1).notes)
     assert "by the clock in UTC; times without a time zone are taken as UTC" in quote
-    assert "if times are local and behind UTC" in quote
+    assert "if times are those of a zone behind UTC" in quote
     shown = question.open(tmp_path / "state", epsilon=1).observe()
     assert any("by the clock in UTC" in note for note in shown.notes)
     assert not any("behind UTC" in note for note in shown.notes)

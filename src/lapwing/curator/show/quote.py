@@ -125,7 +125,10 @@ def _error(expected: Expectation, quote: Quote) -> str:
 def _notes(quote: Quote) -> list[str]:
     known = any(expectation.error is not None for expectation in quote.expected)
     often = (
-        [f"each error bound holds with {digits.percent(quote.confidence)} confidence, for one output at a time"]
+        [
+            f"each error bound holds with {digits.percent(quote.confidence)} confidence for one number of the answer "
+            "at a time, unless a note says that it holds for all of them"
+        ]
         if known
         else []
     )

@@ -231,7 +231,7 @@ def _not_protected(loss: Loss, spent: Sequence[Loss]) -> Iterator[str]:
     if loss.explain().data["delta"]:
         delta = f"{loss.explain().data['delta']:.3g}"
         yield f"Rare failures: with a probability of at most {delta} the limit above may not hold."
-    yield "Attackers who can break AES-256: the noise is drawn with it."
+    yield "Anything, against attackers who can break AES-256: the noise is drawn with it."
 
 
 _Part = str | list[str] | tuple[list[str], list[list[str]]]

@@ -171,8 +171,8 @@ def beside(answer: Answer) -> list[str]:
     below = [column.name for column in answer.columns if is_below_its_cut(column)]
     if below:
         remarks.append(
-            f"{together(below)}: a value may be below 0 because of the noise. Its interval begins at 0, or at the "
-            "value shown if that is below 0, because the exact number cannot be negative"
+            f"{together(below)}: a value may be below 0 because of the noise. No interval reaches below 0, because the "
+            "exact number cannot be negative. Only if the value shown is below 0, its interval begins at that value"
         )
     return remarks
 

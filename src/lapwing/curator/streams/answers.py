@@ -154,8 +154,8 @@ class Teller:
         if not isinstance(protection, ActiveSteps):
             return f"{rows} in each {every}"
         if protection.steps == 1:
-            return f"{rows}, on the first {every} with rows of this {word}"
-        return f"{rows}, each {every}, on the first {protection.steps:,} {every}s with rows of this {word}"
+            return f"{rows}, in the first {every} in which the {word} has rows"
+        return f"{rows} in each {every}, in the first {protection.steps:,} {every}s in which the {word} has rows"
 
     def stacked(self, parts: Sequence[tuple[int, tuple[Column, ...]]]) -> tuple[Column, ...]:
         """The columns of several steps below one another, with the step before them."""

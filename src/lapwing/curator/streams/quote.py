@@ -141,8 +141,8 @@ def _local(schedule: Schedule) -> Iterator[str]:
     """What to do where times are local: a step that ends before its last rows are there loses them."""
     if schedule.time is not None and schedule.grace < LARGEST_OFFSET and schedule.late == "drop":
         yield (
-            f"if times are local and behind UTC, a {schedule.every} would be closed before it ends there: keep it open "
-            "for longer by the largest difference (grace=), for example by 5 hours in New York"
+            f"if times are those of a zone behind UTC, such as New York, a {schedule.every} is closed before the local "
+            f"{schedule.every} ends: keep it open longer by the largest difference, for New York 5 hours (grace=)"
         )
 
 
