@@ -486,7 +486,7 @@ def test_deleting_says_when_and_removes_everything(client: TestClient, app: Fast
     assert client.post(f"{where}/delete", headers=PERSON).headers["location"] == "/lab"
     assert not folder.exists()
     assert client.get(where, headers=PERSON).status_code == 404
-    assert "It is deleted" in shown(client, "/lab")
+    assert "Your table is deleted when you press" in shown(client, "/lab")
 
 
 def test_the_lab_ends_with_the_school(tmp_path: Path) -> None:

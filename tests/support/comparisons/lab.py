@@ -48,6 +48,16 @@ def meters() -> Iterator[Call]:
         yield "lab", "down", [value, digits], math.floor(value / unit + 1e-9) * unit
 
 
+def errors() -> Iterator[Call]:
+    """No smaller than they are, also around the value as it is written beside them."""
+    for error, value, written in (
+        (0.25321, 48.8107, "0.26"), (0.25321, 0, "0.26"), (20.0, 5, "20"), (20.2, 5, "21"), (1.0, 7, "1"), (0, 1, "0"),
+    ):  # fmt: skip
+        yield "lab", "offBy", [error, 2, value], written
+    yield "lab", "offBy", [0.49842, 3], "0.499"
+    yield "lab", "offBy", [1234.5, 3], "1,235"
+
+
 def draws() -> Iterator[Call]:
     yield "lab", "bins", [[1, 2, 2, 5], 2], [{"from": 1, "to": 3, "count": 3}, {"from": 3, "to": 5, "count": 1}]
     yield "lab", "bins", [[7, 7], 9], [{"from": 7, "to": 8, "count": 2}]
