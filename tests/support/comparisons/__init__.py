@@ -20,7 +20,7 @@ SUBJECTS: list[Subject] = [
     *(choice.shuffling, choice.crowds, choice.rappor),
     *(perspective.errors, perspective.budgets, perspective.chances),
     *(sketches.hashes, sketches.puzzles, sketches.estimates, sketches.errors, sketches.coins, sketches.reports),
-    *(lab.handles, lab.meters, lab.draws),
+    *(lab.handles, lab.meters, lab.draws, lab.errors),
     *(tables.alike, tables.differences),
     *(surveys.numbers, surveys.reports),
     *(shares.shares, shares.seats, shares.noise),
