@@ -202,6 +202,8 @@ def _places(navigation: Any) -> Iterator[str]:
 
 _NAMED = ('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
 """The theme forgets to name its search for who hears pages."""
+_CODE = ("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
+"""Long lines of code scroll, and whoever has no mouse scrolls what has the focus."""
 _EMPTY = re.compile(r"<th([^>]*)></th>")
 """A cell without words heads nothing."""
 _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
@@ -210,7 +212,7 @@ _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 def move_inline(site: Path) -> None:
     """Put the scripts and styles inside pages into files, so that a policy without exceptions lets them run.
 
-    On the way, two things are mended that make pages harder to hear.
+    On the way, three things are mended that make pages harder to hear.
     """
     for page in sorted(site.rglob("*.html")):
         up = "../" * len(page.relative_to(site).parent.parts)
@@ -225,7 +227,7 @@ def move_inline(site: Path) -> None:
                 return f'<script src="{up}{name}"></script>'
             return f'<link rel="stylesheet" href="{up}{name}">'
 
-        text = _EMPTY.sub(r"<td\1></td>", page.read_text(encoding="utf-8").replace(*_NAMED))
+        text = _EMPTY.sub(r"<td\1></td>", page.read_text(encoding="utf-8").replace(*_NAMED).replace(*_CODE))
         page.write_text(_INLINE.sub(moved, text), encoding="utf-8")
 
 

@@ -205,7 +205,9 @@ def test_the_search_index_has_the_words_of_every_page(site: Path) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("address", ["/docs/", "/docs/curator/", "/docs/reference/curator/"])
+@pytest.mark.parametrize(
+    "address", ["/docs/", "/docs/curator/", "/docs/tutorials/1-first-private-table/", "/docs/reference/curator/"]
+)
 def test_axe_finds_nothing_on_pages_of_the_documentation(
     visit, site: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:

@@ -645,9 +645,9 @@ class Grouped:
         """Ask about each group."""
         table = self.table
         columns = table.plan.by_name
-        asked = tuple(each.within(columns) if isinstance(each, Cdf) else each for each in named(aggregates, called))
-        query = ask(table.context, table.plan, self.grouping, asked, table.bounding)
-        return distribution(query, asked[0]) if isinstance(asked[0], Cdf) else query
+        outputs = tuple(each.within(columns) if isinstance(each, Cdf) else each for each in named(aggregates, called))
+        query = ask(table.context, table.plan, self.grouping, outputs, table.bounding)
+        return distribution(query, outputs[0]) if isinstance(outputs[0], Cdf) else query
 
 
 def _is_unit(on: object, left: Plan, right: Plan) -> bool:
