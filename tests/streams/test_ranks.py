@@ -46,7 +46,7 @@ def test_ranks_have_a_line_for_each_step_and_rank(stream: lw.Stream) -> None:
 
 def test_groups_are_sorted_by_numbers_only(stream: lw.Stream) -> None:
     for sort in (stream.top, stream.top_history):
-        with pytest.raises(InvalidParameter, match=r"'region': is no column of numbers. Name one of: count"):
+        with pytest.raises(InvalidParameter, match=r"'region': is not a column of numbers. Name one of: count"):
             sort(1, "region")
 
 

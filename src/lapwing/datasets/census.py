@@ -61,13 +61,13 @@ def adult(part: Literal["train", "test", "all"] = "all") -> dict[str, list[Any]]
     >>> people["workclass"].count(None)
     1836
     """
-    import lzma
+    import bz2
 
     from lapwing.errors import InvalidParameter
 
     if part not in ("train", "test", "all"):
         raise InvalidParameter("part", part, "there is no such part", "Write part='train', 'test' or 'all'.")
-    with lzma.open(adult_file(), "rt", encoding="ascii") as text:
+    with bz2.open(adult_file(), "rt", encoding="ascii") as text:
         next(text)
         rows = (line.rstrip("\n").split(",") for line in text)
         parts, *columns = zip(*(row for row in rows if part in ("all", row[0])), strict=True)
@@ -79,12 +79,12 @@ def adult(part: Literal["train", "test", "all"] = "all") -> dict[str, list[Any]]
 
 
 def adult_file() -> Path:
-    """The file with the people of `adult`: comma-separated lines under a header, compressed with xz.
+    """The file with the people of `adult`: comma-separated lines under a header, compressed with bzip2.
 
     Returns:
         Where the file lies in the installed package.
 
     >>> adult_file().name
-    'adult.csv.xz'
+    'adult.csv.bz2'
     """
-    return Path(str(files("lapwing") / "datasets" / "adult.csv.xz"))
+    return Path(str(files("lapwing") / "datasets" / "adult.csv.bz2"))

@@ -14,7 +14,7 @@ def sorted_by(columns: Sequence[Column], output: str | None) -> str:
     names = [column.name for column in columns if not column.is_key and column.is_number]
     if output in names or (output is None and names):
         return names[0] if output is None else output
-    raise InvalidParameter("output", output, "is no column of numbers", f"Name one of: {', '.join(names)}.")
+    raise InvalidParameter("output", output, "is not a column of numbers", f"Name one of: {', '.join(names)}.")
 
 
 def largest(columns: Sequence[Column], by: str, most: int) -> tuple[Column, ...]:
