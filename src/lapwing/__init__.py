@@ -7,8 +7,9 @@ True
 >>> print(mechanism.privacy_loss())
 ε = 1 (add_remove, per person)
 
-What the rooms export is here as well, loaded when first used: `lw.open`, `lw.Laplace`, `lw.PureDP`, `lw.audit`. Words
-in lower case ask about tables (`lw.mean("age")`); the mechanism of that name is in its room (`lw.mechanisms.Mean`).
+The public names of the packages are here as well, loaded when first used: `lw.open`, `lw.Laplace`, `lw.PureDP`,
+`lw.audit`. Names in lower case ask about tables (`lw.mean("age")`). Mechanisms are in their package
+(`lw.mechanisms.Mean`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lapwing._names import LIFTED, MOVED, SHADOWS
+from lapwing._names import INSTEAD, LIFTED, MOVED, SHADOWS
 from lapwing._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def __getattr__(name: str) -> Any:
     from lapwing.calls import closest
 
     meant = None if name.startswith("_") else closest(name, __dir__())
-    hint = f" Did you mean lapwing.{meant}?" if meant else ""
+    hint = f" {INSTEAD[name]}" if name in INSTEAD else f" Did you mean lapwing.{meant}?" if meant else ""
     raise AttributeError(f"module 'lapwing' has no attribute {name!r}.{hint}")
 
 

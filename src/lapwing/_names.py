@@ -128,6 +128,17 @@ LIFTED = {
 }
 """The rooms whose names are also names of the package. A test compares them with what the rooms export."""
 
+HELD = {
+    "privacy": ("Account", "Charge", "Entry", "Failure", "Line", "PastCharge"),
+    "mechanisms": ("LeastSquares", "QuantileDraw", "TopsQuote", "Watch"),
+    "adversary": ("Trial",),
+    "curator": (
+        *("AllocationError", "Column", "ColumnCheck", "Expectation", "Grouped", "MarginalsQuestion", "PerUnit"),
+        *("Quantity", "Statement", "Table"),
+    ),
+}
+"""Classes of values that methods return. Nobody makes one by hand, so only their rooms have the names."""
+
 MOVED = {
     "Audit": "adversary.Audit",
     "Count": "mechanisms.Count",
@@ -139,6 +150,18 @@ MOVED = {
     "Sum": "mechanisms.Sum",
 }
 """Names that the package had before, and where they live: `lapwing.Mean` was one letter away from `lapwing.mean`."""
+
+INSTEAD = {
+    "avg": "Write lapwing.mean('cost').",
+    "average": "Write lapwing.mean('cost').",
+    "max": "Write lapwing.quantile('cost', 0.99): a maximum is the value of one person.",
+    "min": "Write lapwing.quantile('cost', 0.01): a minimum is the value of one person.",
+    "percentile": "Write lapwing.quantile('cost', 0.99).",
+    "stddev": "Write lapwing.std('cost').",
+    "stdev": "Write lapwing.std('cost').",
+    "var": "Write lapwing.variance('cost').",
+}
+"""Names that the package never had, and what to write instead."""
 
 SHADOWS = ("open", "sum")
 """Written with the name of the package only, as in `lw.open(…)`: `from lapwing import *` leaves them out."""

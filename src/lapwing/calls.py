@@ -124,7 +124,7 @@ def _misfit(
         if word not in parameters:
             meant = closest(word, parameters, synonyms)
             hint = instead.get(word) or (f"Did you mean {meant}? {usage}" if meant else f"{_options(wanted)}{usage}")
-            return InvalidCall(name, f"there is no {word}", hint)
+            return InvalidCall(name, f"there is no argument '{word}'", hint)
     places = [p for p in parameters.values() if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
     if len(args) > len(places):
         most = f"at most {len(places)} without a name" if places else "only arguments with names"

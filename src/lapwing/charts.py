@@ -72,7 +72,7 @@ def figure(
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra("matplotlib", "experiments") from None
+        raise MissingExtra("matplotlib", "plot") from None
     look: dict[str, Any] = {"figsize": size or (7.5 if across == 1 else 4.6 * across, 4.2 * down)}
     look["layout"] = "constrained"
     if interactive:
@@ -99,7 +99,7 @@ def drawable(path: str | os.PathLike[str], *, name: str = "path") -> None:
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
-        raise MissingExtra("matplotlib", "experiments") from None
+        raise MissingExtra("matplotlib", "plot") from None
     place = Path(path)
     if place.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
         why = "is not a picture format that can be written"

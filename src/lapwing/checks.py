@@ -7,13 +7,13 @@ wrote: 0.1 is the double 0.1, not one tenth.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
 from typing import Any
 
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, can_be_shown
 
 Number = int | float | Fraction | Decimal
 
@@ -28,6 +28,20 @@ def exact(**named: object) -> Fraction:
     """
     [(name, value)] = named.items()
     return _exact(name, value)
+
+
+def numbers(entries: Iterable[object], **named: object) -> list[Fraction]:
+    """Each entry of a collection as its exact value. Which one is wrong is shown unless they could be records."""
+    [(name, given)] = named.items()
+    values = []
+    for entry in entries:
+        try:
+            values.append(_exact(name, entry))
+        except InvalidParameter:
+            if can_be_shown(given):
+                raise
+            raise InvalidParameter(name, type(entry), "has an entry that is no finite number", _write(name)) from None
+    return values
 
 
 def positive(**named: object) -> Fraction:
@@ -75,15 +89,16 @@ def whole(*, minimum: int = 1, **named: object) -> int:
     return int(value)
 
 
-def interval(**named: object) -> tuple[Fraction, Fraction]:
-    """A pair (low, high) with low < high, as exact `Fraction`s."""
+def interval(*, example: object = "", **named: object) -> tuple[Fraction, Fraction]:
+    """A pair (low, high) with low < high, as exact `Fraction`s. The `example` says how to write it."""
     [(name, value)] = named.items()
+    hint = f"Write {name}={example}, for example." if example else _write(name, "(0, 120)")
     pair = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-        raise InvalidParameter(name, value, "must be a pair (low, high)", _write(name, "(0, 120)"))
+        raise InvalidParameter(name, value, "must be a pair (low, high)", hint)
     if None in pair:
         why = "both ends must be finite and public. Otherwise one person could change the answer without limit"
-        raise InvalidParameter(name, value, why, _write(name, "(0, 120)"))
+        raise InvalidParameter(name, value, why, hint)
     low, high = _exact(name, pair[0]), _exact(name, pair[1])
     if not low < high:
         raise InvalidParameter(name, value, "the range is empty", f"Write {name}=(low, high) with low < high.")
@@ -104,6 +119,13 @@ def true_or_false(**named: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidParameter(name, value, "must be True or False", f"Write {name}=False if in doubt.")
     return value
+
+
+def text_or_none(**named: object) -> None:
+    """Texts, where None stands for the usual. A frame would raise an error of its own when it is compared."""
+    for name, value in named.items():
+        if value is not None and not isinstance(value, str):
+            raise InvalidParameter(name, value, "must be a text", _write(name, f"'{name}'"))
 
 
 def _exact(name: str, value: object) -> Fraction:

@@ -22,11 +22,18 @@ NotPrivateWarning (a warning, not an error): a reproducible source of noise was 
 NoiseWarning (a warning): the noise hides part of a result, as the noisy result itself shows.
 WeakPrivacyWarning (a warning): an epsilon so large that it gives almost no protection.
 
-Messages are about *parameters* only. No error may contain a value of a record. Wrong values in the data are handled by
+Messages are about *parameters* only. No error may contain a value of a record: of a frame, an array or a long list that
+was passed where a parameter belongs, only the type is shown. Wrong values in the data are handled by
 fixed rules, without an error (see docs/sharp-edges.md).
 """
 
 from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
 
 __all__ = [
     "BudgetExceeded",
@@ -67,11 +74,65 @@ class LapwingError(Exception):
     """
 
 
-def _shown(value: object) -> str:
+_NUMBERS = (bool, int, float, complex, Fraction, Decimal)
+_SCALARS = (*_NUMBERS, dt.date, dt.time, dt.timedelta, PurePath, Enum, range, type, type(None), type(...))
+_COLLECTIONS = (list, tuple, set, frozenset, dict)
+_MOST_SHOWN, _LONGEST_SHOWN, _DEEPEST_SHOWN = 8, 200, 4  # entries, characters, collections within one another
+_OF_PARAMETERS = (
+    "lapwing.curator.aggregates",
+    "lapwing.curator.plan.declarations",
+    "lapwing.curator.plan.ladders",
+    "lapwing.mechanisms.trees",
+    "lapwing.privacy.admission",
+    "lapwing.privacy.losses",
+)
+"""Where the classes are that hold nothing but parameters. Others of ours hold records, counts or answers."""
+_OURS = tuple(f"{room}." for room in _OF_PARAMETERS)
+
+
+def shown(value: object) -> str:
+    """What was passed, if it can be a parameter. Of frames, arrays and long lists, which could be records, the type."""
     try:
-        return repr(value)
+        if isinstance(value, Fraction):
+            return _fraction(value)
+        text = repr(value) if can_be_shown(value) else ""
+        fits = isinstance(value, (*_NUMBERS, PurePath)) or len(text) <= _LONGEST_SHOWN
     except ValueError:  # Python refuses to print integers of more than 4300 digits
         return f"a very long {type(value).__name__}"
+    except Exception:  # of a type that cannot say what it is
+        return f"<{type(value).__name__}>"
+    return text if text and fits else f"<{type(value).__name__}>"
+
+
+def can_be_shown(value: object) -> bool:
+    """Whether it is one number, text, date or type, a few of them, or of a class of ours that holds only such."""
+    try:
+        return _is_parameter(value, _DEEPEST_SHOWN)
+    except Exception:  # of a type of the user's own, whose message could be anything
+        return False
+
+
+def misfit(entry: object, among: object) -> object:
+    """What an error may show of one entry: the entry, or only its type if it stands among what could be records."""
+    return entry if can_be_shown(among) else type(entry)
+
+
+def _is_parameter(value: object, depth: int) -> bool:
+    if type(value) in _COLLECTIONS:
+        entries: list[object] = list(value)  # type: ignore[call-overload]
+        entries += value.values() if isinstance(value, dict) else []
+        few = depth > 0 and len(entries) <= _MOST_SHOWN
+        return few and all(_is_parameter(entry, depth - 1) for entry in entries)
+    if isinstance(value, (*_SCALARS, str, bytes)) or f"{type(value).__module__}.".startswith(_OURS):
+        return True
+    item = getattr(value, "item", None)  # a numpy scalar, without importing numpy
+    return callable(item) and getattr(value, "ndim", None) == 0 and isinstance(item(), (*_SCALARS, str, bytes))
+
+
+def _fraction(value: Fraction) -> str:
+    """As people write it: numbers are exact fractions once they were checked, whatever was passed."""
+    decimal = repr(float(value)) if abs(value) < 10**15 else ""
+    return decimal if value.denominator > 1 and decimal and Fraction(decimal) == value else str(value)
 
 
 class InvalidParameter(LapwingError, ValueError):
@@ -94,7 +155,7 @@ class InvalidParameter(LapwingError, ValueError):
 
     def __init__(self, name: str, value: object, why: str, hint: str) -> None:
         self.name, self.value, self.hint = name, value, hint
-        super().__init__(f"{name} = {_shown(value)}: {why}. {hint}")
+        super().__init__(f"{name} = {shown(value)}: {why}. {hint}")
 
 
 class InvalidCall(LapwingError, TypeError):
@@ -188,7 +249,7 @@ class BudgetExceeded(LapwingError):
         self.requested, self.remaining = requested, remaining
         super().__init__(
             f"requested {requested}, but {remaining} remains. "
-            "Ask with a smaller budget, or combine questions into one query. An allowance is never raised."
+            "Ask with a smaller epsilon or rho. An allowance is never raised."
         )
 
 
@@ -472,7 +533,7 @@ class UnsupportedQuery(LapwingError, ValueError):
 
     >>> import lapwing as lw
     >>> from lapwing.datasets import clinic_csv
-    >>> table = lw.open(clinic_csv(), name="patients", unit="patient")
+    >>> table = lw.open(clinic_csv(), name="patients", unit="patient", bounds={"age": (0, 100)})
     >>> try:
     ...     table.sql("SELECT age FROM patients")
     ... except UnsupportedQuery as error:

@@ -252,3 +252,15 @@ def test_what_cannot_be_audited_is_said(options: dict[str, Any], name: str) -> N
     options = {"mechanism": abs, "pair": (0, 1), "samples": 100, **options}
     with pytest.raises(InvalidParameter, match=name):
         audit(options.pop("mechanism"), options.pop("pair"), **options)
+
+
+def test_too_few_samples_are_called_too_few_and_no_bound_is_negative() -> None:
+    finding = audit(Laplace(epsilon=1, sensitivity=1), (0, 1), samples=8)
+    assert finding.ceiling == 0
+    assert str(finding).endswith("That is not a proof. There were too few runs to show anything.")
+    assert finding.explain().endswith("There were too few samples to show anything.")
+
+
+def test_what_an_audit_can_show_depends_on_its_confidence() -> None:
+    most = [audit(len, ([], [1]), samples=20_000, confidence=sure).ceiling for sure in (0.95, 0.999, 0.999999)]
+    assert [round(one, 1) for one in most] == [7.7, 7.1, 6.5]

@@ -80,6 +80,10 @@ def test_the_explanation_says_when_to_open_and_what_is_left() -> None:
     assert "one rider" in text
     assert "δ = 1e-06" in text
     assert "shuffling adds no protection" in Shuffled(POLL, 3, 1e-6).explain()
+    assert "if all of them" not in text
+    half = written_up(Shuffled(POLL, 10_000, 1e-6, honest_share=0.5).privacy_loss().epsilon)
+    condition = f"That holds if all of them follow the protocol. If only half do, ε = {half}."
+    assert condition in Shuffled(POLL, 10_000, 1e-6).explain()
 
 
 def test_no_odds_are_promised_that_hold_with_less_than_the_stated_probability() -> None:

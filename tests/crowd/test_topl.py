@@ -144,3 +144,11 @@ def test_totals_that_never_fall_are_the_nearest_ones() -> None:
 
     values = np.random.default_rng(5).normal(np.arange(300) / 20, 3)
     assert never_falling(values.tolist()) == pytest.approx(isotonic_regression(values).x)
+
+
+def test_counts_of_another_first_phase_are_refused() -> None:
+    other = Topl(epsilon=2, bound=1000, reports=20_000, cells=64).first
+    counts = other.absorb(None, other.randomize([20, 30]))
+    for use in (PLAN.threshold, PLAN.later, PLAN.first.support):
+        with pytest.raises(InvalidParameter, match="a protocol with other parameters"):
+            use(counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -25,17 +26,25 @@ def _table() -> lw.PrivateTable:
     [
         (lambda: lw.mechanisms.Mean(epsilon=1), "bounds is missing", "Mean(epsilon=1, bounds=(0, 120))"),
         (lambda: lw.mechanisms.Mean(1, (0, 120)), "only arguments with names", "Mean(epsilon=1, bounds=(0, 120))"),
-        (lambda: lw.mechanisms.Mean(eps=1, bounds=(0, 1)), "there is no eps", "Did you mean epsilon?"),
-        (lambda: lw.mechanisms.Mean(epsilon=1, bound=(0, 1)), "there is no bound", "Did you mean bounds?"),
-        (lambda: lw.mechanisms.Mean(epsilon=1, lower=0), "there is no lower", "Did you mean bounds?"),
-        (lambda: lw.mechanisms.Quantile(epsilon=1, bounds=(0, 1), quantile=0.5), "no quantile", "Did you mean q?"),
-        (lambda: lw.Gaussian(epsilon=1, sensitivity=1), "no epsilon", "Gaussian.for_epsilon(1, 1e-6"),
-        (lambda: lw.Laplace(scale=2), "no scale", "sensitivity/epsilon. For a scale of 2 write Laplace(epsilon=0.5"),
-        (lambda: lw.Gaussian(scale=2, sensitivity=1), "no scale", "Did you mean sigma?"),
-        (lambda: lw.RandomizedResponse(epsilon=1), "no epsilon", "RandomizedResponse.from_epsilon(1)"),
+        (lambda: lw.mechanisms.Mean(eps=1, bounds=(0, 1)), "there is no argument 'eps'", "Did you mean epsilon?"),
+        (lambda: lw.mechanisms.Mean(epsilon=1, bound=(0, 1)), "there is no argument 'bound'", "Did you mean bounds?"),
+        (lambda: lw.mechanisms.Mean(epsilon=1, lower=0), "there is no argument 'lower'", "Did you mean bounds?"),
+        (
+            lambda: lw.mechanisms.Quantile(epsilon=1, bounds=(0, 1), quantile=0.5),
+            "no argument 'quantile'",
+            "Did you mean q?",
+        ),
+        (lambda: lw.Gaussian(epsilon=1, sensitivity=1), "no argument 'epsilon'", "Gaussian.for_epsilon(1, 1e-6"),
+        (
+            lambda: lw.Laplace(scale=2),
+            "no argument 'scale'",
+            "sensitivity/epsilon. For a scale of 2 write Laplace(epsilon=0.5",
+        ),
+        (lambda: lw.Gaussian(scale=2, sensitivity=1), "no argument 'scale'", "Did you mean sigma?"),
+        (lambda: lw.RandomizedResponse(epsilon=1), "no argument 'epsilon'", "RandomizedResponse.from_epsilon(1)"),
         (lambda: lw.PureDP(1, 1e-6), "at most 1", "ApproxDP(1, 1e-6)"),
         (lambda: lw.ApproxDP(1), "delta is missing", "ApproxDP(1, 1e-6)"),
-        (lambda: lw.audit(abs, (0, 1), epsilon=1), "no epsilon", "Did you mean claimed?"),
+        (lambda: lw.audit(abs, (0, 1), epsilon=1), "no argument 'epsilon'", "Did you mean claimed?"),
         (lambda: lw.open("visits.csv"), "unit is missing", "open('visits.csv', unit='patient_id')"),
         (lambda: lw.open(), "source and unit are missing", "open('visits.csv', unit='patient_id')"),
         (lambda: _table().agg(lw.count()).release(1), "only arguments with names", "Write release(epsilon=1)"),
@@ -63,13 +72,35 @@ def test_a_call_that_does_not_fit_says_what_to_write(call: Callable[[], object],
         (lambda: lw.mechanisms.Count(epsilon=1, max_rows_per_unit=2.5), "Write max_rows_per_unit=3"),
         (lambda: lw.compose([lw.PureDP(1)]), "*losses"),
         (lambda: lw.compose(lw.mechanisms.Count(epsilon=1)), "mechanism.privacy_loss()"),
-        (lambda: lw.explain(1), "PureDP(1)"),
+        (lambda: lw.explain(1), "Write lw.PureDP(1)."),
+        (lambda: lw.explain(-1), "Write lw.PureDP(1)."),
+        (lambda: lw.explain(Decimal("0.5")), "Write lw.PureDP(0.5)."),
+        (lambda: lw.explain("1"), "Write lw.PureDP(1)."),
+        (lambda: lw.explain(10**5000), "Write lw.PureDP(1)."),
+        (lambda: lw.compose(0.5), "Write lw.PureDP(0.5)."),
     ],
 )
 def test_a_hint_names_a_value_that_makes_sense(call: Callable[[], object], hint: str) -> None:
     with pytest.raises(InvalidParameter) as caught:
         call()
     assert hint in caught.value.hint
+
+
+@together(
+    ("name", "says"),
+    [
+        ("max", "Write lapwing.quantile('cost', 0.99): a maximum is the value of one person."),
+        ("min", "Write lapwing.quantile('cost', 0.01): a minimum is the value of one person."),
+        ("avg", "Write lapwing.mean('cost')."),
+        ("stddev", "Write lapwing.std('cost')."),
+        ("var", "Write lapwing.variance('cost')."),
+    ],
+)
+def test_a_word_of_other_libraries_says_what_to_write(name: str, says: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(lw, name)
+    assert str(caught.value) == f"module 'lapwing' has no attribute {name!r}. {says}"
+    assert eval(says.split("Write ")[1].split(":")[0].rstrip("."), {"lapwing": lw}).output
 
 
 @together(("name", "meant"), [("laplace", "Laplace"), ("Laplce", "Laplace"), ("exponental", "Exponential")])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
+from array import array
+from collections import deque
+from itertools import count, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from cases import together
 from chance import assert_seldom
@@ -171,3 +176,63 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
 def test_records_that_are_no_numbers_count_nothing_and_raise_nothing() -> None:
     strange = [[float("nan"), None, "x", float("inf"), 10**400, -5, 2.0], *[[0] * 7] * 4]
     assert crossed(epsilon=10**9).release(strange).tables[0, 0].shape == (1, 1)
+
+
+ROW = [100, 200, 300, 0, 0, 0, 50]
+
+
+@together(
+    "row",
+    [
+        tuple(ROW),
+        np.array(ROW),
+        np.ma.array(ROW),
+        np.array([tuple(ROW)], dtype="i,i,i,i,i,i,i")[0],
+        array("q", ROW),
+        memoryview(array("q", ROW)),
+        deque(ROW),
+        dict(enumerate(ROW)).values(),
+        (cell for cell in ROW),
+        map(int, ROW),
+        pd.Series(ROW, index=list("abcdefg")),
+        pl.Series(ROW),
+        pa.array(ROW),
+        pa.chunked_array([ROW]),
+        pa.scalar(ROW),
+    ],
+)
+def test_no_row_is_lost_because_of_its_kind(row: Any) -> None:
+    released = crossed(epsilon=10**9).release([row, *[[0] * 7] * 4])
+    assert released.tables[2, 2][0].tolist() == ROW
+
+
+def test_a_range_is_a_row() -> None:
+    assert crossed(epsilon=10**9).release([range(7), *[[0] * 7] * 4]).tables[0, 0].item() == 21
+
+
+@together("row", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, pa.scalar(None), "absent", b"absent"])
+def test_an_absent_row_counts_as_zeros(row: Any) -> None:
+    assert crossed(epsilon=10**9).release([row, ROW, *[[0] * 7] * 3]).tables[0, 0].item() == 650
+
+
+class Broken:
+    def __iter__(self) -> Any:
+        raise RuntimeError("QQX771")
+
+
+@together(
+    "row",
+    [5, 5.0, True, np.int64(5), np.array(5), [1], range(10**12), count(), set(ROW), dict(enumerate(ROW)),
+     np.array([ROW]), pl.Series([1]), Broken(), object()],
+)  # fmt: skip
+def test_what_is_no_row_of_the_table_is_refused(row: Any) -> None:
+    with pytest.raises(InvalidParameter, match="one number for each leaf") as caught:
+        crossed(epsilon=1).release([row, *[[0] * 7] * 4])
+    assert "QQX771" not in str(caught.value)
+
+
+def test_a_flat_list_is_no_table_of_one_column() -> None:
+    sums = CrossedHierarchy(trees=(Tree([[2]]), Tree([[1]])), epsilon=10**9)
+    assert sums.release([[500], [300]]).tables[0, 0].item() == 800
+    with pytest.raises(InvalidParameter, match="one number for each leaf"):
+        sums.release([500, 300])

@@ -144,6 +144,12 @@ def test_half_widths_hold_for_what_was_not_cut_off() -> None:
     assert_seldom(misses, trials, 0.1)
 
 
+def test_a_wrong_confidence_is_refused_at_once() -> None:
+    stream = Tops(epsilon=1, bound=100, steps=60, first=20, block=5, granularity=1)
+    with pytest.raises(InvalidParameter, match=r"^confidence = 2: "):
+        stream.half_width(stream.open(), 2)
+
+
 def test_within_a_block_the_total_goes_on_as_it_went_before() -> None:
     stream, entropy = Tops(epsilon=50, bound=100, steps=1_050, first=50, block=100), Reproducible(1)
     _, totals = stream.observe_many(stream.open(), [10] * 1_050, entropy)

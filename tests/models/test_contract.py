@@ -5,10 +5,15 @@ from __future__ import annotations
 import inspect
 import pickle
 import warnings
+from array import array
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from cases import together
 from estimators import ESTIMATORS, learnt, made
@@ -19,7 +24,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import lapwing.models as models
 from lapwing.errors import BudgetExceeded, InvalidCall, InvalidParameter, NoiseWarning, NotPrivateWarning
-from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, PrivateGridSearch
+from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, LinearRegression, PrivateGridSearch
 from lapwing.models.columns import classes_of, matrix, places, width_of
 from lapwing.models.estimator import PrivateClassifier, PrivateRegressor
 from lapwing.models.quote import FitQuote
@@ -227,6 +232,54 @@ def test_data_frames_are_tables_and_missing_values_are_no_numbers(name: str) -> 
 
 
 @together(
+    "row",
+    [
+        (0, 1),
+        range(2),
+        {"a": 0, "b": 1}.values(),
+        deque([0, 1]),
+        array("d", [0, 1]),
+        np.array([0, 1], dtype=np.float32),
+        np.array([(0, 1)], dtype="i,f")[0],
+        np.ma.array([0, 1]),
+        pd.Series([0, 1], index=["x", "y"]),
+        pl.Series([0, 1]),
+        pa.array([0, 1]),
+        pa.scalar([0, 1]),
+    ],
+)
+def test_rows_of_any_kind_are_read_beside_lists(row: Any) -> None:
+    assert matrix([[5, 6], row, None]).tolist()[:2] == [[5, 6], [0, 1]]
+    assert width_of([None, row]) == 2
+
+
+ABSENT = (None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, pa.scalar(None), "NA")
+
+
+@pytest.mark.parametrize("kind", [LinearRegression, PrivateGridSearch], ids=lambda kind: kind.__name__)
+@together("rows", [[], [None], [[1, 0]], *([absent] for absent in ABSENT), [None, [1, 0]], [[1, 0], None]])
+def test_nobody_can_tell_from_an_error_that_every_row_is_absent(kind: type, rows: Any) -> None:
+    model: Any = LinearRegression(epsilon=1, bounds=[(0, 1), (0, 1)], target_bounds=(0, 1), random_state=1)
+    if kind is PrivateGridSearch:
+        model = PrivateGridSearch(
+            model, {"epsilon": [1, 2]}, metric="neg_mean_absolute_error", target_bounds=(0, 1), random_state=1
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(rows, [0] * len(rows))
+        predicted = model.predict([None, [1, 0]]), model.predict([None])
+    assert (model.n_features_in_, len(predicted[0]), len(predicted[1])) == (2, 2, 1)
+
+
+@together("rows", [[], *([absent] for absent in ABSENT), [None, "NA"]])
+def test_without_listed_bounds_absent_rows_have_one_column(rows: Any) -> None:
+    assert width_of(rows) == 1
+    assert np.isnan(matrix(rows)).all()
+    assert matrix(rows).shape == (len(rows), 1)
+    assert fitted(GaussianNB, rows, [0] * len(rows)).n_features_in_ == 1
+
+
+@together(
     ("classes", "labels", "found"),
     [
         ([0, "a"], [0, "a", "0", 1, None], [0, 1, -1, -1, -1]),
@@ -251,7 +304,10 @@ WRONG: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "complex numbers": ({}, np.zeros((4, 2)) * 1j, [0, 1, 0, 1]),
     "rows of several lengths": ({}, [[1, 2], [3]], [0, 1]),
     "one column of numbers": ({}, [1, 2], [0, 1]),
-    "text for rows": ({}, ["ab", "cd"], [0, 1]),
+    "text for a table": ({}, "abcd", [0, 1, 0, 1]),
+    "mappings for rows": ({}, [{"a": 0, "b": 1}, {"a": 1, "b": 0}], [0, 1]),
+    "a number among rows": ({}, [[0, 1], 1.0], [0, 1]),
+    "rows that can be read only once": ({}, [iter([0, 1]), iter([1, 0])], [0, 1]),
     "bounds the wrong way round": ({"bounds": (1, 0)}, np.zeros((4, 2)), [0, 1, 0, 1]),
     "bounds that doubles cannot hold": ({"bounds": (0, 5e-324)}, np.zeros((4, 2)), [0, 1, 0, 1]),
     "lower and upper ends apart": ({"bounds": ([0, 0, 0], [1, 1, 1])}, np.zeros((4, 3)), [0, 1, 0, 1]),

@@ -112,17 +112,17 @@ def test_a_delta_too_large_for_the_declared_population_is_refused() -> None:
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        (PureDP(1), "for whether one person is in the data has a power of at most 14 %."),
+        (PureDP(1), "for whether a given person is in the data has a power of at most 14 %."),
         (
             PureDP(1, unit="visitor in any 7 consecutive days"),
-            "for whether one visitor is in the data of these days has a power of at most 14 %.",
+            "for whether a given visitor is in the data of these days has a power of at most 14 %.",
         ),
-        (PureDP(1, relation="replace"), "of what one person's record says has a power of at most 14 %."),
+        (PureDP(1, relation="replace"), "of what a given person's record says has a power of at most 14 %."),
         (
             PureDP(1, relation="replace", unit="visitor in any 7 consecutive days"),
-            "of what one visitor's record of these days says has a power of at most 14 %.",
+            "of what a given visitor's record of these days says has a power of at most 14 %.",
         ),
-        (PureDP(20), "for whether one person is in the data may have a power of more than 99 %."),
+        (PureDP(20), "for whether a given person is in the data may have a power of more than 99 %."),
     ],
 )
 def test_the_power_of_a_test_cannot_be_read_as_the_time_that_somebody_is_in_the_data(loss: Loss, said: str) -> None:
@@ -156,7 +156,7 @@ def test_no_sentence_bounds_a_belief_by_100_percent(loss: Loss) -> None:
     assert loss.explain().data["out_of_100_after"] == 100
     for text in said:
         assert "100 %" not in text
-        assert "more than 99 % sure" in text
+        assert re.search(r"more than 99(\.9)? % sure", text)
 
 
 @given(st.floats(0.01, 30), st.floats(1e-6, 1 - 1e-6), st.floats(1e-6, 1 - 1e-6))
@@ -184,17 +184,17 @@ def test_a_belief_has_one_pair_of_limits() -> None:
     """73.2 % was printed beside "at most 74 %"."""
     for said, epsilon, prior in (
         (
-            "was 50 % sure that one person is in the data can become at most 74 % sure, and stays at least 26 % sure.",
+            "sure that a given person is in the data can become at most 74 % sure, and stays at least 26 % sure.",
             1,
             0.5,
         ),
-        ("was 0.1 % sure that one person is in the data can become at most 0.272 % sure, and stays", 1, 0.001),
+        ("was 0.1 % sure that a given person is in the data can become at most 0.272 % sure, and stays", 1, 0.001),
         (
-            "was 99.9 % sure that one person is in the data can become more than 99 % sure, and stays at least 99 %",
+            "99.9 % sure that a given person is in the data can become more than 99.9 % sure, and stays at least 99.7",
             1,
             0.999,
         ),
-        ("was 50 % sure that one person is in the data can become more than 99 % sure, or less than 1 % sure.", 9, 0.5),
+        ("50 % sure that a given person is in the data can become more than 99 % sure, or less than 1 % sure.", 9, 0.5),
     ):
         assert said in PureDP(epsilon).explain(prior=prior).text
 

@@ -51,11 +51,11 @@ def test_the_belief_about_what_a_record_says_is_not_claimed_under_add_remove() -
     reached = ratio / (1 + ratio)
     joins = PureDP(1).explain()
     assert joins.data["posterior_high"] < reached
-    assert "that one person is in the data" in joins.text
+    assert "that a given person is in the data" in joins.text
     assert "statement about one person" not in joins.text
     replaced = PureDP(1).to_replace().explain()
     assert replaced.data["posterior_high"] >= reached
-    assert "the record of one person" in replaced.text
+    assert "the record of a given person" in replaced.text
 
 
 @together("loss", [PureDP(1), PureDP(10), PureDP(50), ApproxDP(3, 1e-3)])
@@ -84,7 +84,7 @@ def test_the_exception_for_delta_does_not_promise_a_bounded_belief_with_probabil
     assert delta < step
     text = loss.explain().text
     assert "with probability at most" in text
-    assert "then anything may be revealed" in text
+    assert "the answer does not come from a release that keeps the limits" in text
     assert "nothing of this is promised" not in text
 
 

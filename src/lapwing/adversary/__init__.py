@@ -20,7 +20,7 @@ from lapwing.adversary.controls import Control
 from lapwing.adversary.events import Event
 from lapwing.adversary.intervals import power, samples_needed
 from lapwing.adversary.peers import CONTROLS
-from lapwing.adversary.search import Search, find_violation
+from lapwing.adversary.search import Search, Trial, find_violation
 from lapwing.adversary.witnesses import Witness, all_witnesses
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "OneRun",
     "Pair",
     "Search",
+    "Trial",
     "Witness",
     "all_witnesses",
     "audit",

@@ -1,5 +1,4 @@
-"""Measures epsilon from outside: releases many times on two neighbouring data sets, and sees how well they can be told
-apart.
+"""Measures epsilon from outside: releases many times on two neighbouring data sets, and tries to tell them apart.
 
 The first half of the outputs is for searching an event, the second, fresh half for testing it: Clopper–Pearson limits
 on both probabilities, in both directions, at a confidence shared out by Bonferroni. The result is a lower bound on the
@@ -102,11 +101,11 @@ class Audit(Refutation):
     missing: int = 0
     """Fresh outputs for which there was no time; they are counted against the finding."""
     limits: int = LIMITS
-    """How many limits share what the confidence leaves."""
+    """How many probabilities were bounded. Each bound is wrong with probability (1 − confidence) / limits at most."""
 
     @property
     def ceiling(self) -> float:
-        """The most that an audit of this size could have shown, about ln(samples)."""
+        """The most that an audit of this size could have shown at this confidence: from 0 to less than ln(samples)."""
         return ceiling(self.trials, (1 - self.confidence) / self.limits, self.delta)
 
     def __str__(self) -> str:
@@ -116,7 +115,10 @@ class Audit(Refutation):
         """The finding in words, with what it does not prove.
 
         Returns:
-            A few sentences. `print` shows the same.
+            A few sentences. `print` shows a shorter text.
+
+        >>> print(audit(len, ([1], [1, 2]), samples=1000, claimed=1).explain().partition(" on its")[0])
+        The event “the output is 1” happened in 500 of 500 releases on the first data set and in 0 of 500
         """
         often, seldom = self.hits if self.direction == "first" else self.hits[::-1]
         at = f" at delta = {self.delta:g}" if self.delta else ""
@@ -134,10 +136,11 @@ class Audit(Refutation):
         return f"{text} That does not contradict the claim of {self.claimed:.3f}. {self._limits()}"
 
     def _limits(self) -> str:
-        text = (
-            "An audit can refute a claim but never prove it: another pair or event may show more. With this many "
-            f"samples, no audit can show more than {self.ceiling:.1f} (always less than ln of their number)"
-        )
+        text = "An audit can refute a claim but never prove it: another pair or event may show more."
+        if not self.ceiling:
+            return f"{text} There were too few samples to show anything."
+        most = f"{self.ceiling:.1f} (always less than ln of their number)"
+        text += f" With this many samples, no audit can show more than {most}"
         if self.claimed is not None and self.claimed > self.ceiling:
             return f"{text}: passing at epsilon = {self.claimed:.3g} proves little."
         return f"{text}."
@@ -175,8 +178,8 @@ def audit(
         mechanism: An object with `release(data, entropy)`, or a function of the data or of (data, entropy). Its
             releases must be independent of one another.
         pair: Two neighbouring data sets: a tuple, or a `Pair`. Choose them so that they are easy to tell apart.
-        samples: How many releases to make on each of the two. More of them show larger epsilons: at most about
-            ln(samples).
+        samples: How many releases to make on each of the two. More of them show larger epsilons, but
+            always less than ln(samples).
         confidence: The probability that the bound is right, at least.
         delta: The δ at which epsilon is measured. None takes that of the claim, or 0 for pure privacy; 1e-6 if the
             claim is a curve.

@@ -60,6 +60,10 @@ class Control:
 
         Returns:
             The loss that the broken mechanism claims, and does not keep.
+
+        >>> from lapwing.adversary import CONTROLS
+        >>> print(CONTROLS[0].privacy_loss())
+        ε = 1 (add_remove, per person)
         """
         return ApproxDP(1, self.delta, relation=self.relation) if self.delta else PureDP(1, relation=self.relation)
 

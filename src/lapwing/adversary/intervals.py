@@ -147,8 +147,8 @@ def _beta_quantile(a: float, b: float, score: float) -> float:
 
 
 def ceiling(trials: int, alpha: float, delta: float = 0.0) -> float:
-    """The most that so many trials can show, when one data set always and the other never lets the event happen."""
-    return epsilon_shown(trials, 0, trials, alpha, delta)
+    """The most that so many trials can show: for an event that always happens on one data set, never on the other."""
+    return max(epsilon_shown(trials, 0, trials, alpha, delta), 0.0)
 
 
 def power(*, claimed: Number, true: Number, samples: int, confidence: Number = 0.999) -> float:

@@ -1,4 +1,4 @@
-"""What an attacker sees of one release: the value, how it is dressed, and whether it was accompanied by an alarm.
+"""What an attacker sees of one release: the value, its type, and any warning.
 
 An exception and a warning are outputs like any other, and so are the type, the shape and the dtype of an answer.
 """

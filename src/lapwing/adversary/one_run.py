@@ -77,7 +77,13 @@ class OneRun(Refutation):
         """The finding in words, with what it does not prove.
 
         Returns:
-            A few sentences. `print` shows the same.
+            A few sentences. `print` shows a shorter text.
+
+        >>> def remembers(X, y):
+        ...     return lambda rows: (rows @ X.T).max(axis=1) * y.max()
+        >>> found = audit_once(remembers, (np.eye(200), np.ones(200)), guesses=100, claimed=1)
+        >>> print(found.explain().partition(".")[0])
+        A fair coin decided for each of 200 canaries whether it was in the training data
         """
         at = f" at delta = {self.delta:g}" if self.delta else ""
         text = (

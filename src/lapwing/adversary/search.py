@@ -63,7 +63,19 @@ Progress = Callable[[int, int], None]
 
 
 class Trial(NamedTuple):
-    """A pair that was tried: the epsilon it seemed to show when it was last looked at, and the releases it got."""
+    """A pair that was tried: the epsilon it seemed to show when it was last looked at, and the releases it got.
+
+    Attributes:
+        pair: The two data sets that were compared.
+        seemed: The epsilon that they seemed to show when they were last looked at.
+        releases: How many releases each of them got.
+
+    >>> from lapwing.adversary import find_violation
+    >>> found = find_violation(lambda data, epsilon: sum(data), epsilon=1, samples=1000, seconds=None)
+    >>> best = found.tried[0]
+    >>> best.seemed > 1, best.releases > 0
+    (True, True)
+    """
 
     pair: Pair
     seemed: float
@@ -126,7 +138,12 @@ class Search:
         """The finding in words, with what it does and does not prove.
 
         Returns:
-            A few sentences. `print` shows the same.
+            A few sentences. `print` shows a shorter text.
+
+        >>> from lapwing.adversary import find_violation
+        >>> found = find_violation(lambda data, epsilon: sum(data), epsilon=1, samples=1000, seconds=None)
+        >>> print(found.explain().partition(".")[0])
+        <lambda> is not private with epsilon = 1
         """
         audit, claimed = self.audit, f"epsilon = {self.audit.claimed:g}"
         at = f" with delta = {audit.delta:g}" if audit.delta else ""

@@ -61,6 +61,8 @@ def caution(finding: Refutation, effort: str) -> list[str]:
     """What passing does not prove, in sentences; nothing if the claim is refuted."""
     if finding.claimed is None or finding.caught:
         return []
+    if finding.ceiling <= 0:
+        return ["That is not a proof.", f"There were too few {effort} to show anything."]
     if finding.claimed <= finding.ceiling:
         return ["That is not a proof."]
     most = written_up(finding.ceiling, 2)

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from lapwing.anonymity.full_domain import FullDomain
     from lapwing.anonymity.generalisation import GeneralisedTable
     from lapwing.anonymity.hierarchies import Digits, Flat, Ranges, Taxonomy
-    from lapwing.anonymity.identifiers import classify, remove
+    from lapwing.anonymity.identifiers import Finding, classify, remove
+    from lapwing.anonymity.losses import Losses
     from lapwing.anonymity.measures import (
+        Diversity,
         alpha_k_anonymity,
         beta_likeness,
         k_anonymity,
@@ -41,12 +43,12 @@ if TYPE_CHECKING:
     )
     from lapwing.anonymity.mondrian import Mondrian
     from lapwing.anonymity.query_auditing import ExhaustiveAuditor, MaxAuditor, SumAuditor
-    from lapwing.anonymity.restriction import Refused, RestrictedQueries, where
+    from lapwing.anonymity.restriction import Formula, Refused, RestrictedQueries, where
     from lapwing.anonymity.rounding import Rounding
-    from lapwing.anonymity.secure_sum import SecureSum
-    from lapwing.anonymity.sharing import AdditiveSharing, ShamirSharing
+    from lapwing.anonymity.secure_sum import Outcome, SecureSum
+    from lapwing.anonymity.sharing import AdditiveSharing, ShamirSharing, Share
     from lapwing.anonymity.subsampling import SubSample
-    from lapwing.anonymity.suppression import CellSuppression
+    from lapwing.anonymity.suppression import CellSuppression, Printed
 
 _ROOMS = {
     "closeness": ("Closeness", "CrowdCloseness", "Equal", "Hierarchical", "Ordered"),
@@ -54,16 +56,20 @@ _ROOMS = {
     "full_domain": ("FullDomain",),
     "generalisation": ("GeneralisedTable",),
     "hierarchies": ("Digits", "Flat", "Ranges", "Taxonomy"),
-    "identifiers": ("classify", "remove"),
-    "measures": (*("alpha_k_anonymity", "beta_likeness", "k_anonymity", "l_diversity", "nt_closeness", "t_closeness"),),
+    "identifiers": ("Finding", "classify", "remove"),
+    "losses": ("Losses",),
+    "measures": (
+        *("Diversity", "alpha_k_anonymity", "beta_likeness", "k_anonymity"),
+        *("l_diversity", "nt_closeness", "t_closeness"),
+    ),
     "mondrian": ("Mondrian",),
     "query_auditing": ("ExhaustiveAuditor", "MaxAuditor", "SumAuditor"),
-    "restriction": ("Refused", "RestrictedQueries", "where"),
+    "restriction": ("Formula", "Refused", "RestrictedQueries", "where"),
     "rounding": ("Rounding",),
-    "secure_sum": ("SecureSum",),
-    "sharing": ("AdditiveSharing", "ShamirSharing"),
+    "secure_sum": ("Outcome", "SecureSum"),
+    "sharing": ("AdditiveSharing", "ShamirSharing", "Share"),
     "subsampling": ("SubSample",),
-    "suppression": ("CellSuppression",),
+    "suppression": ("CellSuppression", "Printed"),
 }
 _WHERE = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -75,17 +81,23 @@ __all__ = [
     "CrowdCloseness",
     "Digits",
     "DistinctDiversity",
+    "Diversity",
     "EntropyDiversity",
     "Equal",
     "ExhaustiveAuditor",
+    "Finding",
     "Flat",
+    "Formula",
     "FullDomain",
     "GeneralisedTable",
     "Hierarchical",
     "LargestShare",
+    "Losses",
     "MaxAuditor",
     "Mondrian",
     "Ordered",
+    "Outcome",
+    "Printed",
     "Ranges",
     "RecursiveDiversity",
     "Refused",
@@ -93,6 +105,7 @@ __all__ = [
     "Rounding",
     "SecureSum",
     "ShamirSharing",
+    "Share",
     "SubSample",
     "SumAuditor",
     "Taxonomy",

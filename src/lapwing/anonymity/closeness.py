@@ -46,6 +46,9 @@ class Ground(ABC):
 
         Returns:
             A distance that knows what the columns of the counts mean.
+
+        >>> Ordered().over([1, 2, 3]).kinds
+        (1, 2, 3)
         """
         return replace(self, kinds=tuple(kinds))
 
@@ -72,6 +75,9 @@ class Ground(ABC):
 
         Returns:
             A distance from 0 to 1 for each class.
+
+        >>> Ordered().over([1, 2, 3]).distances(np.eye(3, dtype=int), np.array([1, 0, 0])).tolist()
+        [0.0, 0.5, 1.0]
         """
         behind, lengths = self.edges(counts.shape[1])
         distances: Floats = np.abs((shares(counts) - shares(other)) @ behind) @ lengths
@@ -88,7 +94,11 @@ class Equal(Ground):
     """
 
     def edges(self, columns: int) -> Edges:
-        """A star."""
+        """A star.
+
+        >>> [part.tolist() for part in Equal().edges(2)]
+        [[[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5]]
+        """
         return np.eye(columns), np.full(columns, 0.5)
 
 
@@ -112,6 +122,9 @@ class Ordered(Ground):
 
         Raises:
             InvalidParameter: If `kinds` is not as long as there are columns, or if `order` lacks a value.
+
+        >>> [part.tolist() for part in Ordered().over([1, 2, 3]).edges(3)]
+        [[[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]], [0.5, 0.5]]
         """
         places = np.arange(columns)
         steps = columns - 1
@@ -151,6 +164,11 @@ class Hierarchical(Ground):
 
         Raises:
             InvalidParameter: If `kinds` is not as long as there are columns, or if `groups` lacks a value.
+
+        >>> illness = Hierarchical(groups={"ulcer": ("stomach",), "gastritis": ("stomach",), "flu": ("lungs",)})
+        >>> behind, lengths = illness.over(["ulcer", "gastritis", "flu"]).edges(3)
+        >>> behind.shape, lengths.tolist()
+        ((3, 5), [0.25, 0.25, 0.25, 0.25, 0.25])
         """
         leaves = _known(self.kinds, tuple(self.groups), columns, "groups")
         lines = [(kind, *self.groups[kind]) for kind in leaves]
@@ -184,7 +202,11 @@ class Closeness(Criterion):
         checks.share(most=self.most)
 
     def over(self, kinds: Sequence[Any]) -> Self:
-        """The same demand for counts whose columns are these kinds."""
+        """The same demand for counts whose columns are these kinds.
+
+        >>> Closeness(sensitive="wage", most=0.5, ground=Ordered()).over([1, 2, 3]).ground.kinds
+        (1, 2, 3)
+        """
         return replace(self, ground=self.ground.over(kinds))
 
     def met(self, counts: Counts, total: Counts, ancestors: Sequence[Counts] | None = None) -> Met:

@@ -48,6 +48,10 @@ class Criterion(ABC):
 
         Returns:
             A criterion that knows what the columns of the counts mean.
+
+        >>> criterion = DistinctDiversity(sensitive="diagnosis", least=2).over(["flu", "HIV"])
+        >>> criterion.met(np.array([[2, 2], [4, 0]]), np.array([6, 2])).tolist()
+        [True, False]
         """
         return self
 
@@ -91,7 +95,12 @@ class DistinctDiversity(Criterion):
         checks.whole(least=self.least)
 
     def met(self, counts: Counts, total: Counts, ancestors: Sequence[Counts] | None = None) -> Met:
-        """Whether there are enough different values."""
+        """Whether there are enough different values.
+
+        >>> counts = np.array([[2, 2], [4, 0]])
+        >>> DistinctDiversity(sensitive="diagnosis", least=2).met(counts, counts.sum(axis=0)).tolist()
+        [True, False]
+        """
         return distinct(counts) >= self.least
 
 

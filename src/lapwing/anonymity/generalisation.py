@@ -32,8 +32,6 @@ class GeneralisedTable:
     >>> table = Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]})
     >>> table.to_dict()["age"], table.suppressed.tolist()
     (['41–47', '41–47', '71–78', '71–78'], [])
-    >>> type(table).__name__
-    'GeneralisedTable'
     """
 
     columns: Columns
@@ -74,6 +72,11 @@ class GeneralisedTable:
 
         Raises:
             MissingExtra: If pandas is not installed.
+
+        >>> from lapwing.anonymity import Mondrian
+        >>> table = Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]})
+        >>> list(table.to_pandas()["age"])
+        ['41–47', '41–47', '71–78', '71–78']
         """
         try:
             import pandas  # type: ignore[import-untyped]

@@ -76,6 +76,10 @@ class Levels(ABC):
 
         Raises:
             InvalidParameter: If there is no such level.
+
+        >>> from lapwing.anonymity import Digits
+        >>> Digits(5).label("02138", 2)
+        '021**'
         """
         ladder = self.ladder([value])
         if not 0 <= level <= ladder.height:
@@ -93,7 +97,11 @@ class Flat(Levels):
     """
 
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
-        """Two levels."""
+        """Two levels.
+
+        >>> Flat().ladder(["f", "m"]).labels.tolist()
+        [['f', 'm'], ['*', '*']]
+        """
         return Ladder.of([(text(kind), EVERYTHING) for kind in kinds], range(len(kinds)), lambda *_: 1.0)
 
 
@@ -123,6 +131,9 @@ class Digits(Levels):
 
         Raises:
             InvalidParameter: If a value has another number of characters.
+
+        >>> Digits(5).ladder(["02138", "02139"]).labels.tolist()[:2]
+        [['02138', '02139'], ['0213*', '0213*']]
         """
         paths = [self._path(kind) for kind in kinds]
         order = sorted(range(len(kinds)), key=lambda i: (kinds[i] is None, paths[i][0]))
@@ -173,6 +184,9 @@ class Ranges(Levels):
 
         Raises:
             InvalidParameter: If the column holds dates or values that are not numbers.
+
+        >>> Ranges((10, 20)).ladder([41, 47, 52]).labels.tolist()[:2]
+        [['41', '47', '52'], ['40–49', '40–49', '50–59']]
         """
         numbers = _numbers(kinds)
         if numbers and isinstance(numbers[0], date):
@@ -232,6 +246,10 @@ class Taxonomy(Levels):
 
         Raises:
             InvalidParameter: If a value is not in the tree.
+
+        >>> tree = Taxonomy({"employed": ["Private", "State"], "other": ["None"]})
+        >>> tree.ladder(["None", "Private", "State"]).labels.tolist()[1]
+        ['employed', 'employed', 'other']
         """
         ways = self._paths()
         unknown = [kind for kind in kinds if kind is not None and kind not in ways]

@@ -73,7 +73,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a column seems to be."""
+    """What a column seems to be.
+
+    Attributes:
+        why: The reason, in words.
+
+    >>> from lapwing.anonymity import classify
+    >>> finding = classify({"email": ["ada@example.org", "bob@example.org"]})["email"]
+    >>> finding.kind.value, finding.treatment
+    ('email addresses', 'drop')
+    """
 
     kind: Kind | None
     """None if nothing speaks for an identifier."""

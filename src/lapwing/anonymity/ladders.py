@@ -1,4 +1,4 @@
-"""The values of one column, ordered so that every group they may be generalised to is an unbroken run.
+"""Orders the values of a column so that each group to which they can be generalised is one range of that order.
 
 Two kinds. A `Ladder` has levels: a taxonomy, or ranges of fixed widths. A `Scale` has none: what a class of rows is
 called is read from the rows in it, the range of their numbers or the set of their words. A missing value is a kind of

@@ -27,7 +27,17 @@ Sizes = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """How much was lost; less is better."""
+    """How much was lost; less is better.
+
+    Attributes:
+        discernibility: The sum of the squares of the sizes of the classes; a suppressed row adds the number of rows.
+        class_size: The mean size of a class, as a multiple of k.
+
+    >>> from lapwing.anonymity import Mondrian
+    >>> losses = Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]}).losses
+    >>> losses.discernibility, losses.class_size
+    (8, 1.0)
+    """
 
     certainty: float
     """From 0, everything is as it was, to 1, nothing is left."""

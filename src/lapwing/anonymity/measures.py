@@ -31,7 +31,16 @@ MOST_COLUMNS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diversity:
-    """The largest l for which a table is l-diverse, in each of the three ways."""
+    """The largest l for which a table is l-diverse, in each of the three ways.
+
+    Attributes:
+        distinct: How many different values each class has at least.
+
+    >>> from lapwing.anonymity import l_diversity
+    >>> table = {"zip": ["02138", "02138", "02139", "02139"], "diagnosis": ["flu", "HIV", "flu", "flu"]}
+    >>> l_diversity(table, ["zip"], "diagnosis").distinct
+    1
+    """
 
     distinct: int
     entropy: float

@@ -48,6 +48,9 @@ class Mondrian:
         k: How many rows every class must have at least.
         quasi_identifiers: Names of the columns an attacker may know, or a dict from names to hierarchies. Without a
             hierarchy (None) numbers and dates become ranges (`Numbers`) and other values sets (`Sets`).
+        strict: Whether classes must not overlap. Otherwise a part that cannot be cut so in any column is cut more
+            freely: rows with the median go to either side, and the groups of a taxonomy that are too small stay
+            together.
         criteria: What else each class must meet, for example `DistinctDiversity` or `Closeness`.
 
     Raises:
@@ -61,8 +64,6 @@ class Mondrian:
     k: int = 5
     quasi_identifiers: Mapping[str, Hierarchy | Order | None] | Sequence[str]
     strict: bool = True
-    """Whether classes must not overlap. Otherwise a part that cannot be cut so in any column is cut more freely: rows
-    with the median go to either side, and the groups of a taxonomy that are too small stay together."""
     criteria: Sequence[Demand] = ()
 
     def __post_init__(self) -> None:

@@ -172,6 +172,10 @@ class SumAuditor:
 
         Returns:
             False if somebody's value would follow from it and the earlier answers.
+
+        >>> auditor = SumAuditor([2, 3, 4])
+        >>> auditor.ask([0, 1]), auditor.allows([1, 2]), auditor.allows([0])
+        (5, True, False)
         """
         row = self._system.reduced(who)
         return row is None or not self._system.would_determine(row)
@@ -325,6 +329,10 @@ class ExhaustiveAuditor:
 
         Returns:
             The value of each person that is certain, by position. It is empty while nothing is certain.
+
+        >>> auditor = ExhaustiveAuditor([0, 1, 1], domain=(0, 1), simulatable=False)
+        >>> auditor.ask([0, 1]), auditor.determined()
+        (1, {})
         """
         fixed = np.flatnonzero((self._tables == self._tables[0]).all(axis=0))
         return {int(person): int(self._tables[0, person]) for person in fixed}

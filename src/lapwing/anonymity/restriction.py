@@ -51,7 +51,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Formula:
-    """A characteristic formula: which people are meant, in terms of their attributes; joined with &, | and ~."""
+    """A characteristic formula: which people are meant, in terms of their attributes; joined with &, | and ~.
+
+    Attributes:
+        text: The group in words.
+        members: A function that says of each row of a table whether it belongs to the group.
+
+    >>> smokers = where(smoker=True)
+    >>> (smokers & ~where(region="North")).text
+    '(smoker is True and not region is North)'
+    """
 
     text: str
     members: Callable[[Columns], Members]
@@ -148,6 +157,10 @@ class RestrictedQueries:
 
         Returns:
             The exact number, or a refusal.
+
+        >>> ask = RestrictedQueries({"sex": ["f"] * 30 + ["m"] * 70}, smallest=10)
+        >>> ask.count(where(sex="f"))
+        30
         """
         members = self.members(group)
         return self._refusal(members) or int(members.sum())
@@ -180,6 +193,10 @@ class RestrictedQueries:
 
         Raises:
             InvalidParameter: If group is not written with `where`, or if the column is missing or holds words.
+
+        >>> ask = RestrictedQueries({"sex": ["f"] * 30 + ["m"] * 70, "smokes": [1, 0] * 50}, smallest=10)
+        >>> ask.mean("smokes", where(sex="f"))
+        Fraction(1, 2)
         """
         members = self.members(group)
         if not members.any():
@@ -200,6 +217,9 @@ class RestrictedQueries:
 
         Raises:
             InvalidParameter: If group is not written with `where`.
+
+        >>> RestrictedQueries({"sex": ["f", "m", "f"]}).members(where(sex="f")).tolist()
+        [True, False, True]
         """
         hint = "Write where(sex='f'), for example, or where() for everybody."
         checks.of_kind(Formula, "must describe a group", hint, group=group)

@@ -71,6 +71,9 @@ class Rounding:
 
         Raises:
             InvalidParameter: If times is not a whole number from 1 on.
+
+        >>> 12 < Rounding(base=5, at_random=True).mean_of(13, 10_000) < 14
+        True
         """
         if not self.at_random:
             return float(self.release(count))

@@ -59,7 +59,17 @@ class ProtocolFailed(LapwingError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The totals, and what each party saw on the way."""
+    """The totals, and what each party saw on the way.
+
+    Attributes:
+        totals: The total of each cell.
+
+    >>> protocol = SecureSum(cells=["women", "men"], companies=["A", "B", "C"])
+    >>> own = {"women": 3, "men": 4}
+    >>> outcome = protocol.run({"A": own, "B": own, "C": own})
+    >>> outcome.totals["women"], sorted(outcome.seen)
+    (9, ['analyst', 'server A', 'server B'])
+    """
 
     totals: dict[str, int]
     seen: Mapping[str, Mapping[str, Sequence[int]]]
@@ -133,7 +143,7 @@ class SecureSum:
             return
         checks.positive(epsilon=self.epsilon)
         if self.threshold is not None:
-            hint = "Leave threshold out, or let a company share the noise with `ShamirSharing.noise`."
+            hint = "Leave the threshold out, or let a company share the noise with `ShamirSharing.noise`."
             raise InvalidParameter("epsilon", self.epsilon, "servers that may be left out cannot add noise", hint)
         if set(self.sensitivity) != set(self.cells):
             hint = "Write sensitivity={'women': 1, …}, one for every cell."
@@ -162,6 +172,10 @@ class SecureSum:
 
         Raises:
             InvalidParameter: If the table has not exactly the cells of the study, or if a number is too large.
+
+        >>> protocol = SecureSum(cells=["women", "men"], companies=["A", "B", "C"])
+        >>> [len(shares) for shares in protocol.split({"women": 3, "men": 4})]  # two servers, two cells
+        [2, 2]
         """
         if set(table) != set(self.cells):
             why, hint = "must have exactly the cells of the study", f"Its cells are {', '.join(self.cells)}."
@@ -183,6 +197,12 @@ class SecureSum:
 
         Raises:
             ProtocolFailed: If a company is missing or sent something else than numbers of the field.
+
+        >>> protocol = SecureSum(cells=["women"], companies=["A", "B", "C"])
+        >>> sent = {company: protocol.split({"women": 3}) for company in protocol.companies}
+        >>> first, second = (protocol.add_up({company: sent[company][place] for company in sent}) for place in (0, 1))
+        >>> protocol.reveal({1: first, 2: second})
+        {'women': 9}
         """
         missing = [company for company in self.companies if company not in received]
         if missing:

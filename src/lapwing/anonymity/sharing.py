@@ -43,7 +43,21 @@ NOISE_SCALES = 64
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one party holds of one secret."""
+    """What one party holds of one secret.
+
+    Attributes:
+        scheme: The scheme that made it.
+
+    Raises:
+        InvalidParameter: If the party or the value is none of the scheme.
+
+    >>> from lapwing.anonymity import ShamirSharing
+    >>> scheme = ShamirSharing(parties=3, threshold=2)
+    >>> first, second = scheme.share(7), scheme.share(5)
+    >>> both = [one + other for one, other in zip(first, second, strict=True)]
+    >>> both[0].party, scheme.reconstruct(both[:2])  # sums of shares are shares of the sum
+    (1, 12)
+    """
 
     scheme: Sharing
     party: int
@@ -157,6 +171,11 @@ class Sharing(ABC):
 
         Returns:
             One share for every party.
+
+        >>> from lapwing.anonymity import AdditiveSharing
+        >>> scheme = AdditiveSharing(parties=2)
+        >>> abs(scheme.reconstruct(scheme.noise(epsilon=1, sensitivity=1))) < 100
+        True
         """
         scale = Fraction(checks.whole(sensitivity=sensitivity)) / checks.positive(epsilon=epsilon)
         return self._shares(discrete_laplace(scale, entropy=entropy), math.ceil(NOISE_SCALES * scale), entropy)
@@ -205,6 +224,7 @@ class AdditiveSharing(Sharing):
 
     @property
     def needed(self) -> int:
+        """How many shares give the secret: all of them."""
         return self.parties
 
     def _cut(self, element: int, entropy: Entropy) -> Iterable[int]:
@@ -244,6 +264,7 @@ class ShamirSharing(Sharing):
 
     @property
     def needed(self) -> int:
+        """How many shares give the secret: the threshold."""
         return self.threshold
 
     def _cut(self, element: int, entropy: Entropy) -> Iterable[int]:
@@ -267,6 +288,10 @@ class ShamirSharing(Sharing):
 
         Raises:
             InvalidParameter: If the slopes or the secret do not fit. The message does not show them.
+
+        >>> scheme = ShamirSharing(parties=5, threshold=2)
+        >>> scheme.reconstruct([scheme.share_at(point, 7, [123]) for point in (1, 4)])
+        7
         """
         if len(slopes) != self.threshold - 1 or not all(0 <= slope < self.prime for slope in slopes):
             why = f"must be {self.threshold - 1} numbers from 0 to p − 1"

@@ -70,6 +70,9 @@ class SubSample:
 
         Returns:
             The count in the sample divided by `share`: right on average.
+
+        >>> 300 < SubSample(share=0.5).count([True] * 500 + [False] * 500) < 700
+        True
         """
         kept = bernoulli(self.share, len(flags), entropy).tolist()
         return sum(map(bool, compress(flags, kept))) / float(self.share)

@@ -37,7 +37,18 @@ Counts = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What is published: cells, some of them hidden, and all totals."""
+    """What is published: cells, some of them hidden, and all totals.
+
+    Attributes:
+        cells: The count of each cell, by row and column; None if it is hidden.
+        row_totals: The total of each row.
+        column_totals: The total of each column.
+
+    >>> counts = {"North": {"flu": 40, "HIV": 2}, "South": {"flu": 31, "HIV": 9}}
+    >>> printed = CellSuppression(threshold=5, complementary=False).publish(counts)
+    >>> printed.cells["North", "flu"], printed.hidden, printed.row_totals["North"]
+    (40, [('North', 'HIV')], 42)
+    """
 
     cells: dict[Cell, int | None]
     row_totals: dict[str, int]

@@ -10,15 +10,15 @@ True
 
 from lapwing import checks
 from lapwing.crowd import apple as apple
-from lapwing.crowd.association import Association, associate
+from lapwing.crowd.association import Association, Independence, associate
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.decoding import DecodedEstimates, decode
-from lapwing.crowd.device import Device, Donation
+from lapwing.crowd.device import Device, Donation, Envelope
 from lapwing.crowd.estimates import Estimates
-from lapwing.crowd.fragmentation import AttributeFragments, ReportFragments
+from lapwing.crowd.fragmentation import AttributeFragments, Messages, Removal, ReportFragments
 from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.crowd.hadamard import HadamardResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
@@ -29,13 +29,14 @@ from lapwing.crowd.local_hashing import LocalHashing
 from lapwing.crowd.memo import Memo
 from lapwing.crowd.monitoring import Monitoring, Watcher
 from lapwing.crowd.numeric import MeanEstimate, Piecewise, StochasticRounding
-from lapwing.crowd.poisoning import gain, suspicious
+from lapwing.crowd.poisoning import Suspicion, Suspicions, gain, suspicious
 from lapwing.crowd.prefixes import PrefixExtension, TreeHist
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol
 from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
-from lapwing.crowd.reports import Reports
+from lapwing.crowd.regression import Fit
+from lapwing.crowd.reports import Column, Reports
 from lapwing.crowd.shuffling import Shuffled, minimum_batch
-from lapwing.crowd.simulate import Simulation, simulate
+from lapwing.crowd.simulate import Errors, Simulation, simulate
 from lapwing.crowd.square_wave import Distribution, SquareWave
 from lapwing.crowd.topl import Series, Topl
 from lapwing.crowd.unary import UnaryEncoding
@@ -70,6 +71,7 @@ __all__ = [
     "BinaryResponse",
     "CategoryResponse",
     "ClosedProtocol",
+    "Column",
     "CountMeanSketch",
     "Counts",
     "DecodedEstimates",
@@ -77,15 +79,20 @@ __all__ = [
     "Discovery",
     "Distribution",
     "Donation",
+    "Envelope",
+    "Errors",
     "Estimates",
+    "Fit",
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "Hybrid",
+    "Independence",
     "Lifetime",
     "LifetimePolicy",
     "LocalHashing",
     "MeanEstimate",
     "Memo",
+    "Messages",
     "Monitoring",
     "OneTimeRappor",
     "OpenProtocol",
@@ -94,6 +101,7 @@ __all__ = [
     "Protocol",
     "QuestionGroup",
     "Rappor",
+    "Removal",
     "ReportFragments",
     "Reports",
     "SequenceFragmentPuzzle",
@@ -102,6 +110,8 @@ __all__ = [
     "Simulation",
     "SquareWave",
     "StochasticRounding",
+    "Suspicion",
+    "Suspicions",
     "Topl",
     "TreeHist",
     "UnaryEncoding",

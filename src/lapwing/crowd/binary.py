@@ -93,6 +93,9 @@ class BinaryResponse(ClosedProtocol):
 
         Returns:
             The protocol.
+
+        >>> print(BinaryResponse.from_gamma(0.75).privacy_loss())
+        ε = 1.09862 (replace, per person)
         """
         return cls._of(RandomizedResponse.from_gamma(gamma, unit=unit))
 
@@ -106,6 +109,9 @@ class BinaryResponse(ClosedProtocol):
 
         Returns:
             The protocol.
+
+        >>> print(BinaryResponse.from_epsilon(1).privacy_loss())
+        ε = 1 (replace, per person)
         """
         return cls._of(RandomizedResponse.from_epsilon(epsilon, unit=unit))
 
@@ -120,14 +126,17 @@ class BinaryResponse(ClosedProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """One bit: yes or no."""
         return (Column.bit("yes"),)
 
     @property
     def block(self) -> int:
+        """How many reports are drawn at a time."""
         return 1 << 18
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """One number: how many reports say yes."""
         return (1,)
 
     def privacy_loss(self) -> PureDP:
@@ -138,6 +147,11 @@ class BinaryResponse(ClosedProtocol):
         """How many people's true answer is yes, and how many people's is no.
 
         Accuracy: the two counts add up to n and have the same errors.
+
+        >>> poll = BinaryResponse.from_epsilon(2)
+        >>> counts = poll.absorb(None, poll.randomize([True] * 7000 + [False] * 3000))
+        >>> 6500 < poll.estimate(counts)[True] < 7500
+        True
         """
         import numpy as np
 

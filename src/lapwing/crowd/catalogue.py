@@ -1,4 +1,4 @@
-"""Protocols by name: what `Protocol.parameters` wrote into a file becomes the same protocol again.
+"""Protocols by name: makes a protocol again from what `Protocol.parameters` wrote into a file.
 
 >>> protocol_from({"protocol": "UnaryEncoding", "epsilon": "1", "domain": ["bus", "bike"]}).domain
 ('bus', 'bike')

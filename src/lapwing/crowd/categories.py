@@ -97,14 +97,17 @@ class CategoryResponse(ClosedProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """One number: the place of an answer in the domain."""
         return (Column.number("answer", len(self._labels)),)
 
     @property
     def block(self) -> int:
+        """How many reports are drawn at a time: more for a long domain."""
         return max(1 << 18, 64 * len(self._labels))  # labels are looked up anew for every block
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """How many reports name each answer."""
         return (len(self._labels),)
 
     def privacy_loss(self) -> PureDP:
@@ -116,6 +119,11 @@ class CategoryResponse(ClosedProtocol):
 
         Raises:
             InvalidParameter: If the counts belong to another protocol, or if confidence is not above 0 and below 1.
+
+        >>> poll = CategoryResponse.from_epsilon(2, domain=["bus", "bike", "car"])
+        >>> counts = poll.absorb(None, poll.randomize(["bus"] * 7000 + ["bike"] * 3000))
+        >>> 6500 < poll.estimate(counts)["bus"] < 7500
+        True
         """
         self.check_own(state.protocol)
         keep = checks.exact(keep=self.keep)

@@ -81,10 +81,12 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The number of the hash function, and a bit for each of its cells."""
         return Column.number("function", self.functions), Column.row("bits", self.width)
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """A row for each function: the ones of each cell, then the number of reports."""
         return self.functions, self.width + 1
 
     def privacy_loss(self) -> PureDP:
@@ -103,6 +105,12 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
 
         Raises:
             InvalidParameter: If candidates is not a list of answers, or if the counts belong to another protocol.
+
+        >>> sketch = CountMeanSketch(epsilon=4, functions=64, width=256)
+        >>> counts = sketch.absorb(None, sketch.randomize(["cat"] * 7000 + ["dog"] * 3000))
+        >>> estimates = sketch.estimate(counts, ["cat", "owl"])
+        >>> 6000 < estimates["cat"] < 8000, -1000 < estimates["owl"] < 1000
+        (True, True)
         """
         self.check_own(state.protocol)
         labels = candidate_list(candidates)
@@ -155,6 +163,10 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
 
         Returns:
             One row for each function, one number for each cell.
+
+        >>> sketch = CountMeanSketch(epsilon=4, functions=64, width=256)
+        >>> sketch.values(sketch.empty().table).shape
+        (64, 256)
         """
         f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
         ones, reports = table[:, :m], table[:, m:]

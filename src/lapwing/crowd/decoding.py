@@ -62,8 +62,6 @@ class DecodedEstimates(Estimates):
     >>> decoded = decode(protocol, counts, ["cat", "dog", "owl"])
     >>> {"cat", "dog"} <= set(decoded.discovered().labels)
     True
-    >>> type(decoded).__name__
-    'DecodedEstimates'
     """
 
     selected: NDArray[np.bool_]
@@ -99,6 +97,12 @@ class DecodedEstimates(Estimates):
 
         Raises:
             InvalidParameter: If count is not a whole number from 1 on.
+
+        >>> from lapwing.crowd import OneTimeRappor, decode
+        >>> protocol = OneTimeRappor(permanent_noise=0.25)
+        >>> counts = protocol.absorb(None, protocol.randomize(["cat"] * 7000 + ["dog"] * 3000))
+        >>> decode(protocol, counts, ["cat", "dog", "owl"]).top(1).labels
+        ['cat']
         """
         import numpy as np
 

@@ -1,4 +1,4 @@
-"""A device that donates as Apple's do: opted in, sampled, limited, without metadata. It counts what that adds up to.
+"""A device that sends reports as Apple's do: opt-in, samples, limits, no metadata. It counts the total loss.
 
     event → randomised at once, the event forgotten → stored, in no order
     once a day → some stored reports drawn at random, charged (durable), the others deleted → envelopes
@@ -46,7 +46,23 @@ class Allowance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What leaves a device: which collection it is for, and one report. No name, number, time or order."""
+    """What leaves a device: which collection it is for, and one report. No name, number, time or order.
+
+    Attributes:
+        feature: The name of the collection.
+
+    >>> import tempfile
+    >>> from lapwing.crowd import Device, Reports
+    >>> from lapwing.crowd.apple import preset
+    >>> sketch = preset("popular emoji")
+    >>> emoji = Donation(protocol=sketch, lifetime=12)
+    >>> device = Device(tempfile.mkdtemp() + "/device.db", {"popular emoji": emoji})
+    >>> device.opt_in()
+    >>> device.record("popular emoji", "😀")
+    >>> [envelope] = device.donate()
+    >>> envelope.feature, Reports.from_bytes(sketch, envelope.report).n
+    ('popular emoji', 1)
+    """
 
     feature: str
     report: bytes
@@ -93,6 +109,11 @@ class Donation(metaclass=Helpful):
 
         Returns:
             The loss, under the relation replace.
+
+        >>> from fractions import Fraction
+        >>> from lapwing.crowd.apple import preset
+        >>> print(Donation(protocol=preset("popular emoji"), lifetime=12).loss(Fraction(4)))
+        ε = 4 (replace, per person)
         """
         return PureDP(epsilon, relation="replace", unit=self.protocol.unit)
 
@@ -176,7 +197,18 @@ class Device:
             database.execute("UPDATE device SET opted_in = 1")
 
     def opt_out(self) -> None:
-        """Stop: nothing is recorded or donated any more, and stored reports are deleted. What was spent stays spent."""
+        """Stop: nothing is recorded or donated any more, and stored reports are deleted. What was spent stays spent.
+
+        >>> import tempfile
+        >>> from lapwing.crowd.apple import preset
+        >>> emoji = Donation(protocol=preset("popular emoji"), lifetime=12)
+        >>> device = Device(tempfile.mkdtemp() + "/device.db", {"popular emoji": emoji})
+        >>> device.opt_in()
+        >>> device.record("popular emoji", "😀")
+        >>> device.opt_out()
+        >>> device.opted_in, device.stored("popular emoji")
+        (False, 0)
+        """
         with self._file.transaction() as database:
             database.execute("UPDATE device SET opted_in = 0")
             _delete(database, self._features)
@@ -189,6 +221,16 @@ class Device:
 
         Raises:
             InvalidParameter: If the device has no such feature.
+
+        >>> import tempfile
+        >>> from lapwing.crowd.apple import preset
+        >>> emoji = Donation(protocol=preset("popular emoji"), lifetime=12)
+        >>> device = Device(tempfile.mkdtemp() + "/device.db", {"popular emoji": emoji})
+        >>> device.opt_in()
+        >>> device.record("popular emoji", "😀")
+        >>> device.forget("popular emoji")
+        >>> device.opted_in, device.stored("popular emoji")
+        (True, 0)
         """
         with self._file.transaction() as database:
             _delete(database, self._features if feature is None else [self._known(feature)])
@@ -255,6 +297,16 @@ class Device:
 
         Raises:
             InvalidParameter: If the device has no such feature.
+
+        >>> import tempfile
+        >>> from lapwing.crowd.apple import preset
+        >>> emoji = Donation(protocol=preset("popular emoji"), lifetime=12)
+        >>> device = Device(tempfile.mkdtemp() + "/device.db", {"popular emoji": emoji})
+        >>> device.opt_in()
+        >>> device.record("popular emoji", "😀")
+        >>> envelopes = device.donate()
+        >>> print(device.spent("popular emoji"))
+        ε = 3.99654 (replace, per person)
         """
         _, spent = self._row(feature)
         return self._features[feature].loss(spent)
@@ -285,6 +337,15 @@ class Device:
 
         Raises:
             InvalidParameter: If the device has no such feature.
+
+        >>> import tempfile
+        >>> from lapwing.crowd.apple import preset
+        >>> emoji = Donation(protocol=preset("popular emoji"), lifetime=12)
+        >>> device = Device(tempfile.mkdtemp() + "/device.db", {"popular emoji": emoji})
+        >>> device.opt_in()
+        >>> device.record("popular emoji", "😀")
+        >>> device.stored("popular emoji")
+        1
         """
         with self._file.transaction(write=False) as database:
             return len(_places(database, feature, self._features[self._known(feature)].protocol))

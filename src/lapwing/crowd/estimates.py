@@ -55,8 +55,6 @@ class Estimates:
     >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
     >>> 2000 < estimates["yes"] < 4000
     True
-    >>> type(estimates).__name__
-    'Estimates'
     """
 
     labels: Sequence[Any]

@@ -38,7 +38,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What tells an answer from none: alike within e^ε, except for a probability δ, both ways."""
+    """What tells an answer from none: alike within e^ε, except for a probability δ, both ways.
+
+    Attributes:
+        epsilon: The ε.
+        delta: The δ.
+        unit: Who or what is protected.
+
+    >>> from lapwing.crowd import AttributeFragments, UnaryEncoding
+    >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=2, symmetric=True, domain=["yes", "no"]))
+    >>> removal = fragments.local_removal()
+    >>> print(removal, float(removal.delta))
+    ε = 0.999484 (removal, per person) 0.0
+    """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
@@ -51,7 +63,21 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Messages:
-    """Anonymous bits in a random order: `bits[i]` belongs to the answer at `positions[i]` of the domain."""
+    """Anonymous bits in a random order: `bits[i]` belongs to the answer at `positions[i]` of the domain.
+
+    Attributes:
+        positions: The position of each bit in the domain.
+        bits: The bits.
+
+    Raises:
+        InvalidParameter: If positions and bits are not arrays of one length, of whole numbers and of truth values.
+
+    >>> from lapwing.crowd import AttributeFragments, UnaryEncoding
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=2, domain=["yes", "no"])
+    >>> messages = AttributeFragments(poll).fragments(poll.randomize(["yes", "no", "no"]))
+    >>> len(messages), sorted(messages.positions.tolist())
+    (6, [0, 0, 0, 1, 1, 1])
+    """
 
     positions: NDArray[np.int64]
     bits: NDArray[np.bool_]
@@ -114,6 +140,11 @@ class AttributeFragments(metaclass=Helpful):
 
         Returns:
             The loss of taking part, compared with sending nothing.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=2, symmetric=True, domain=["yes", "no"]))
+        >>> print(fragments.local_removal(), "|", fragments.local_loss())
+        ε = 0.999484 (removal, per person) | ε = 1.99897 (replace, per person)
         """
         true, other = self._probabilities
         return Removal(ln_up(max(true / other, (1 - other) / (1 - true))), unit=self.protocol.unit)
@@ -123,7 +154,7 @@ class AttributeFragments(metaclass=Helpful):
 
         Args:
             n: How many people send messages.
-            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            delta: The δ of the guarantee, added to every bound on a probability: positive, less than 1.
             fakes: How many of the messages at a position may come from people who do not follow the protocol.
             honest_share: The least share of the others that is honest: positive, at most 1.
 
@@ -133,6 +164,11 @@ class AttributeFragments(metaclass=Helpful):
         Raises:
             InvalidParameter: If n is not a whole number from 1 on, if delta is not above 0 and below 1, or if fakes and
                 honest_share leave nobody honest.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=2, domain=["yes", "no"]))
+        >>> fragments.fragment_loss(10_000, 1e-6).epsilon < fragments.privacy_loss(10_000, 1e-6).epsilon
+        True
         """
         bit = PureDP(self.local_removal().epsilon, relation="replace", unit=f"bit of one {self.protocol.unit}")
         return shuffled(bit, n, delta, fakes=fakes, honest_share=honest_share)
@@ -142,12 +178,17 @@ class AttributeFragments(metaclass=Helpful):
 
         Args:
             n: How many people send messages.
-            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            delta: The δ of the guarantee, added to every bound on a probability: positive, less than 1.
             fakes: How many of the messages at a position may come from people who do not follow the protocol.
             honest_share: The least share of the others that is honest: positive, at most 1.
 
         Returns:
             The guarantee of removal.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=2, domain=["yes", "no"]))
+        >>> fragments.removal(10_000, 1e-6).epsilon < fragments.local_removal().epsilon
+        True
         """
         bit = self.fragment_loss(n, delta, fakes=fakes, honest_share=honest_share)
         return Removal(bit.epsilon, bit.delta, self.protocol.unit)
@@ -157,7 +198,7 @@ class AttributeFragments(metaclass=Helpful):
 
         Args:
             n: How many people send messages.
-            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            delta: The δ of the guarantee, added to every bound on a probability: positive, less than 1.
             fakes: How many of the messages at a position may come from people who do not follow the protocol.
             honest_share: The least share of the others that is honest: positive, at most 1.
 
@@ -276,6 +317,10 @@ class ReportFragments(metaclass=Helpful):
 
         Returns:
             The loss of one report, times `count`.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> print(ReportFragments(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), count=3).local_loss())
+        ε = 2.99846 (replace, per person)
         """
         return self.count * self.protocol.privacy_loss()
 
@@ -284,7 +329,7 @@ class ReportFragments(metaclass=Helpful):
 
         Args:
             n: How many people send reports.
-            delta: The probability δ that the guarantee may fail with: positive, less than 1.
+            delta: The δ of the guarantee, added to every bound on a probability: positive, less than 1.
             fakes: How many reports of a batch may come from people who do not follow the protocol.
             honest_share: The least share of the others that is honest: positive, at most 1.
 
@@ -294,6 +339,11 @@ class ReportFragments(metaclass=Helpful):
         Raises:
             InvalidParameter: If n is not a whole number from 1 on, if delta is not above 0 and below 1, or if
                 honest_share is not above 0 and at most 1.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> fragments = ReportFragments(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), count=3)
+        >>> fragments.privacy_loss(10_000, 1e-6).epsilon < fragments.local_loss().epsilon
+        True
         """
         total = checks.probability(delta=delta)
         whole = shuffled(self.local_loss(), n, delta, fakes=fakes, honest_share=honest_share)

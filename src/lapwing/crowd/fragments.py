@@ -131,6 +131,7 @@ class SequenceFragmentPuzzle(ClosedProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The position of the fragment, and the two sketch reports: of the fragment and of the string."""
         (first, rows), (second, more) = self._fragments.layout, self._strings.layout
         return (
             Column.number("position", self.positions),
@@ -180,6 +181,13 @@ class SequenceFragmentPuzzle(ClosedProtocol):
 
         Raises:
             InvalidParameter: If `false_fragments` is as much as all fragments.
+
+        >>> puzzle = SequenceFragmentPuzzle(
+        ...     epsilon_fragments=6, epsilon_strings=6, functions=64, width=256, length=4, alphabet="abcdef", pieces=16
+        ... )
+        >>> counts = puzzle.absorb(None, puzzle.randomize(["cafe"] * 20_000 + ["bead"] * 20_000))
+        >>> {"cafe", "bead"} <= set(puzzle.estimate(counts).labels)
+        True
         """
         import numpy as np
 

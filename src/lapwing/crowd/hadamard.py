@@ -83,11 +83,13 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The numbers of the rows, and the cell: one sign for each row."""
         rows = (Column.number(f"row {i}", self._size) for i in range(self._cells.bit_length() - 1))
         return (*rows, Column.number("cell", self._cells))
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """A number for each row of the Hadamard matrix: its pluses minus its minuses."""
         return (self._size,)
 
     def privacy_loss(self) -> PureDP:
@@ -99,6 +101,11 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
 
         Raises:
             InvalidParameter: If the counts belong to another protocol, or if confidence is not above 0 and below 1.
+
+        >>> poll = HadamardResponse(epsilon=2, domain=["bus", "bike", "car"])
+        >>> counts = poll.absorb(None, poll.randomize(["bus"] * 7000 + ["bike"] * 3000))
+        >>> 6000 < poll.estimate(counts)["bus"] < 8000
+        True
         """
         self.check_own(state.protocol)
         support = walsh_hadamard(state.table)[: len(self._labels)] // self._cells

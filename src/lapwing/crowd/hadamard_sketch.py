@@ -88,6 +88,7 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The numbers of the hash function and of the coordinate, and the bit."""
         return (
             Column.number("function", self.functions),
             Column.number("coordinate", self.width),
@@ -96,6 +97,7 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """A row for each function: pluses minus minuses of each coordinate."""
         return self.functions, self.width
 
     def privacy_loss(self) -> PureDP:
@@ -113,6 +115,11 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
 
         Raises:
             InvalidParameter: If candidates is not a list of answers, or if the counts belong to another protocol.
+
+        >>> sketch = HadamardCountMeanSketch(epsilon=4, functions=64, width=256)
+        >>> counts = sketch.absorb(None, sketch.randomize(["cat"] * 7000 + ["dog"] * 3000))
+        >>> 6000 < sketch.estimate(counts, ["cat", "owl"])["cat"] < 8000
+        True
         """
         import numpy as np
 

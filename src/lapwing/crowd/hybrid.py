@@ -118,6 +118,7 @@ class Hybrid(_Numeric):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """How many reports there are of each cell, then of each of the two bits."""
         return (self.cells + 2,)
 
     def privacy_loss(self) -> PureDP:
@@ -134,6 +135,10 @@ class Hybrid(_Numeric):
 
         Returns:
             The mean, with its standard errors.
+
+        >>> poll = Hybrid.from_epsilon(2, bounds=(0, 24))
+        >>> 5 < poll.estimate(poll.absorb(None, poll.randomize([7.5] * 10_000))).mean < 10
+        True
         """
         import numpy as np
 
@@ -153,6 +158,10 @@ class Hybrid(_Numeric):
 
         Returns:
             The largest variance among 65 numbers that are spread evenly between the bounds.
+
+        >>> cheap, dear = (Hybrid.from_epsilon(epsilon, bounds=(0, 24)) for epsilon in (1, 4))
+        >>> dear.worst_variance() < cheap.worst_variance()
+        True
         """
         return max(self._variance_at(place / 64) for place in range(65))
 

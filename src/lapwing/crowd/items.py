@@ -103,6 +103,10 @@ class Answers:
 
         Returns:
             The answers of the same people, in the same order.
+
+        >>> answers = Answers.counted({code: int(code == 31401) for code in range(100_000)})
+        >>> len(answers.labels), len(answers.trimmed().labels)
+        (100000, 1)
         """
         import numpy as np
 
@@ -116,6 +120,9 @@ class Answers:
 
         Returns:
             A number of people for each label, 0 where nobody gave it.
+
+        >>> Answers.of(["cat", "dog", "cat"]).counts()
+        {'cat': 2, 'dog': 1}
         """
         import numpy as np
 
@@ -131,6 +138,9 @@ class Answers:
 
         Returns:
             One place for each person; −1 for an answer that is not in the domain.
+
+        >>> Answers.of(["cat", "owl", "cat"]).within(["dog", "cat"], {"dog": 0, "cat": 1}).tolist()
+        [1, -1, 1]
         """
         import numpy as np
 

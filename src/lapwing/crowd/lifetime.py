@@ -138,6 +138,11 @@ class LifetimePolicy(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If no group names the question.
+
+        >>> rides = QuestionGroup(name="travel", questions=["to work"], charge=1)
+        >>> policy = LifetimePolicy(allowance=PureDP(2, relation="replace"), period=timedelta(days=7), groups=[rides])
+        >>> policy.group_of("to work").name
+        'travel'
         """
         for group in self.groups:
             if question in group.questions:
@@ -153,6 +158,11 @@ class LifetimePolicy(metaclass=Helpful):
 
         Returns:
             How many whole periods have passed.
+
+        >>> rides = QuestionGroup(name="travel", questions=["to work"], charge=1)
+        >>> policy = LifetimePolicy(allowance=PureDP(2, relation="replace"), period=timedelta(days=7), groups=[rides])
+        >>> policy.period_at(8 * 24 * 3600)  # eight days after the first of January 1970
+        1
         """
         return timedelta(seconds=seconds) // self.period
 
@@ -292,6 +302,16 @@ class Lifetime(metaclass=Helpful):
         Raises:
             InvalidParameter: If no group names the question.
             LedgerDamaged: If the file lost the bytes while they were being made.
+
+        >>> import tempfile
+        >>> from lapwing.noise import bernoulli
+        >>> rides = QuestionGroup(name="travel", questions=["to work"], charge=1)
+        >>> policy = LifetimePolicy(allowance=PureDP(2, relation="replace"), period=timedelta(days=7), groups=[rides])
+        >>> device = Lifetime(policy, tempfile.mkdtemp() + "/lifetime.db")
+        >>> def coin(may_answer):  # the answer is yes; ln(0.73/0.27) is less than the charge
+        ...     return bytes([bernoulli(0.73 if may_answer else 0.5)])
+        >>> device.message("to work", "coin", coin, period=1) == device.message("to work", "coin", coin, period=1)
+        True
         """
         group = self.policy.group_of(question)
         return self._once(group, {"question": question, "protocol": name}, group._charge, period, encoder)
@@ -326,6 +346,17 @@ class Lifetime(metaclass=Helpful):
         """Delete the reports that were kept, for a person who leaves. What was spent stays spent.
 
         Asking again for an earlier period gives a report that is drawn for no answer.
+
+        >>> import tempfile
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> rides = QuestionGroup(name="travel", questions=["to work"], charge=1)
+        >>> policy = LifetimePolicy(allowance=PureDP(2, relation="replace"), period=timedelta(days=7), groups=[rides])
+        >>> device = Lifetime(policy, tempfile.mkdtemp() + "/lifetime.db")
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["bus", "bike", "car"])
+        >>> report = device.report("to work", "bike", poll, period=1)
+        >>> device.forget()
+        >>> print(device.spent())
+        ε = 1 (replace, per person)
         """
         self._file.forget()
 
@@ -340,6 +371,16 @@ class Lifetime(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If the policy has no such group.
+
+        >>> import tempfile
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> rides = QuestionGroup(name="travel", questions=["to work"], charge=1)
+        >>> policy = LifetimePolicy(allowance=PureDP(2, relation="replace"), period=timedelta(days=7), groups=[rides])
+        >>> device = Lifetime(policy, tempfile.mkdtemp() + "/lifetime.db")
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["bus", "bike", "car"])
+        >>> report = device.report("to work", "bike", poll, period=1)
+        >>> print(device.spent("travel"))
+        ε = 1 (replace, per person)
         """
         return self._loss(self._row(group)[1])
 

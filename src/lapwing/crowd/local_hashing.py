@@ -95,14 +95,17 @@ class LocalHashing(ByEpsilon, OpenProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The numbers of the hash function and of the cell."""
         return Column.number("function", self.functions), Column.number("cell", self._width)
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """A row for each function: how many reports name each cell."""
         return self.functions, self._width
 
     @property
     def block(self) -> int:
+        """How many reports are drawn at a time."""
         return 1 << 18
 
     @property
@@ -126,6 +129,11 @@ class LocalHashing(ByEpsilon, OpenProtocol):
 
         Raises:
             InvalidParameter: If there are neither candidates nor a domain.
+
+        >>> poll = LocalHashing(epsilon=2)
+        >>> counts = poll.absorb(None, poll.randomize(["cat"] * 7000 + ["dog"] * 3000))
+        >>> 6000 < poll.estimate(counts, ["cat", "owl"])["cat"] < 8000
+        True
         """
         import numpy as np
 
@@ -161,6 +169,11 @@ class LocalHashing(ByEpsilon, OpenProtocol):
 
         Returns:
             The estimated number of ordered pairs.
+
+        >>> poll = LocalHashing(epsilon=4, functions=16)
+        >>> counts = poll.absorb(None, poll.randomize(["cat"] * 7000 + ["dog"] * 3000))
+        >>> 0.4 < poll.equal_pairs(counts) / 10_000**2 < 0.8  # 0.7 times 0.7 and 0.3 times 0.3
+        True
         """
         import numpy as np
 

@@ -95,6 +95,14 @@ class Memo(metaclass=Helpful):
         Raises:
             InvalidParameter: If protocol is not a form of RAPPOR, if question is not a name, or if the file does not
                 hold a key.
+
+        >>> import tempfile
+        >>> from lapwing.crowd import Rappor
+        >>> survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
+        >>> path = tempfile.mkdtemp() + "/device.key"
+        >>> first, again = (Memo.on_device(path, protocol=survey, question="homepage") for _ in range(2))
+        >>> bool((first.permanent("example.org") == again.permanent("example.org")).all())
+        True
         """
         return cls(protocol=protocol, question=question, key=device_key(path))
 

@@ -91,6 +91,7 @@ class Monitoring(ByEpsilon, ClosedProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The level, and a bit for each of its intervals."""
         return (Column.number("level", self.levels), Column.row("bits", self.steps))
 
     @property
@@ -111,6 +112,10 @@ class Monitoring(ByEpsilon, ClosedProtocol):
 
         Raises:
             InvalidParameter: If values is not a collection of histories.
+
+        >>> watch = Monitoring(steps=4, changes=1, epsilon=1)
+        >>> watch.randomize([[False, False, True, True], [False, False, False, False]]).n
+        2
         """
         return Protocol.randomize(self, self._histories(values), entropy)
 
@@ -122,11 +127,23 @@ class Monitoring(ByEpsilon, ClosedProtocol):
 
         Returns:
             A watcher for one person.
+
+        >>> watch = Monitoring(steps=4, changes=1, epsilon=1)
+        >>> person = watch.watcher()
+        >>> bits = [person.step(online) for online in (False, False, True, True)]
+        >>> person.report().n
+        1
         """
         return Watcher(self, uniform_below(self.levels, entropy=entropy), uniform_below(self.changes, entropy=entropy))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """How many people say yes at each step 1 … d. Step t needs no bit of a later step."""
+        """How many people say yes at each step 1 … d. Step t needs no bit of a later step.
+
+        >>> watch = Monitoring(steps=4, changes=1, epsilon=4)
+        >>> counts = watch.absorb(None, watch.randomize([[False, False, True, True]] * 10_000))
+        >>> len(watch.estimate(counts))
+        4
+        """
         import numpy as np
 
         self.check_own(state.protocol)
@@ -224,8 +241,6 @@ class Watcher:
     >>> bits = [person.step(online) for online in (False, False, True, True)]
     >>> len(bits), person.report()
     (4, <1 report of Monitoring, 6 bits each>)
-    >>> type(person).__name__
-    'Watcher'
     """
 
     __slots__ = ("_bits", "_changed", "_news", "_protocol", "_status", "_step", "_which", "level")

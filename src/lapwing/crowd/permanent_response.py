@@ -46,7 +46,19 @@ class PermanentResponse(Protocol):
         """How many bits one answer sets, at most."""
 
     def permanent_probability(self, set: bool) -> Fraction:
-        """The probability that a bit is one in the permanent response: f/2, or 1 − f/2 if the answer sets it."""
+        """The probability that a bit is one in the permanent response: f/2, or 1 − f/2 if the answer sets it.
+
+        Args:
+            set: Whether the answer sets the bit.
+
+        Returns:
+            The exact probability.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.5)
+        >>> float(rappor.permanent_probability(True)), float(rappor.permanent_probability(False))
+        (0.75, 0.25)
+        """
         half = Fraction(self.permanent_noise) / 2
         return 1 - half if set else half
 
@@ -58,22 +70,52 @@ class PermanentResponse(Protocol):
 
         Returns:
             The exact probability.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.5)
+        >>> rappor.instantaneous_probability(True), rappor.instantaneous_probability(False)
+        (Fraction(1, 1), Fraction(0, 1))
         """
         return Fraction(int(set))
 
     def one_probability(self, set: bool) -> Fraction:
-        """The probability that a bit is one in a report: q* if the answer sets it, p* if not."""
+        """The probability that a bit is one in a report: q* if the answer sets it, p* if not.
+
+        Args:
+            set: Whether the answer sets the bit.
+
+        Returns:
+            The exact probability.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.5)
+        >>> float(rappor.one_probability(True)), float(rappor.one_probability(False))
+        (0.75, 0.25)
+        """
         permanent = self.permanent_probability(set)
         return permanent * self.instantaneous_probability(True) + (1 - permanent) * self.instantaneous_probability(
             False
         )
 
     def privacy_loss(self) -> PureDP:
-        """What one report costs by itself: ε₁ = h·ln(q*(1−p*)/(p*(1−q*))), rounded up. `lifetime_loss` includes it."""
+        """What one report costs by itself: ε₁ = h·ln(q*(1−p*)/(p*(1−q*))), rounded up. `lifetime_loss` includes it.
+
+        >>> from lapwing.crowd import Rappor
+        >>> print(Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75).privacy_loss())
+        ε = 1.07429 (replace, per person)
+        """
         return self._loss(self.most_set * ln_up(_odds_ratio(self.one_probability)))
 
     def lifetime_loss(self) -> PureDP:
-        """What any number of reports about one answer of a `Memo` cost together: 2h·ln((1−f/2)/(f/2)), rounded up."""
+        """What any number of reports about one answer of a `Memo` cost together: 2h·ln((1−f/2)/(f/2)), rounded up.
+
+        Returns:
+            The loss of all reports about one answer, however many there are.
+
+        >>> from lapwing.crowd import Rappor
+        >>> print(Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75).lifetime_loss())
+        ε = 4.39445 (replace, per person)
+        """
         return self._loss(self.most_set * ln_up(_odds_ratio(self.permanent_probability)))
 
     @abstractmethod
@@ -86,6 +128,11 @@ class PermanentResponse(Protocol):
 
         Returns:
             The places of the bits. A place may occur twice.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.5, bits=128, hashes=2)
+        >>> len(rappor.set_places(0, "any text")) <= 2
+        True
         """
 
     @abstractmethod
@@ -101,6 +148,11 @@ class PermanentResponse(Protocol):
 
         Returns:
             The inputs, from which a `Memo` derives the permanent response.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.5)
+        >>> rappor.decided_by(0, "cat") == rappor.decided_by(0, "dog")
+        False
         """
 
     def drawn_cohort(self, entropy: Entropy) -> int:
@@ -111,6 +163,11 @@ class PermanentResponse(Protocol):
 
         Returns:
             The number of the cohort.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> from lapwing.noise import SYSTEM
+        >>> OneTimeRappor(permanent_noise=0.5, cohorts=8).drawn_cohort(SYSTEM) in range(8)
+        True
         """
         return 0
 

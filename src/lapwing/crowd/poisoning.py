@@ -140,7 +140,19 @@ def honest(protocol: Protocol) -> Law:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Suspicion:
-    """What one check found. The p-value allows for all that the check looked at."""
+    """What one check found. The p-value allows for all that the check looked at.
+
+    Attributes:
+        check: What was looked at, such as "ones" or "alike".
+        p_value: The probability that honest people look at least as strange.
+
+    >>> from lapwing.crowd import UnaryEncoding, suspicious
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no", "other"])
+    >>> for finding in suspicious(poll.randomize(["yes"] * 1000)).findings:
+    ...     print(finding.check, len(finding.reports))
+    ones 0
+    alike 0
+    """
 
     check: str
     p_value: float
@@ -150,7 +162,19 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Suspicions:
-    """What all checks found. With honest people only, any alarm has probability `false_alarm` at most."""
+    """What all checks found. With honest people only, any alarm has probability `false_alarm` at most.
+
+    Attributes:
+        n: How many reports were looked at.
+        false_alarm: The probability of an alarm if everybody is honest, at most.
+        findings: What each check found.
+
+    >>> from lapwing.crowd import UnaryEncoding, suspicious
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no", "other"])
+    >>> found = suspicious(poll.randomize(["yes"] * 1000), false_alarm=1e-9)
+    >>> found.alarm, len(found.reports)
+    (False, 0)
+    """
 
     n: int
     false_alarm: float

@@ -116,7 +116,12 @@ class PrefixTree(ByEpsilon, ClosedProtocol):
         return self._inner.block
 
     def privacy_loss(self) -> PureDP:
-        """What one report costs: the loss of the report about one prefix."""
+        """What one report costs: the loss of the report about one prefix.
+
+        >>> from lapwing.crowd import PrefixExtension
+        >>> print(PrefixExtension(epsilon=4, alphabet="abcdefgh", length=4).privacy_loss())
+        ε = 3.99989 (replace, per person)
+        """
         return self._loss(self._inner.privacy_loss().epsilon)
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:

@@ -271,6 +271,12 @@ class ClosedProtocol(Protocol):
 
         Returns:
             The estimated count of every answer, with standard errors and intervals.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=2, domain=["yes", "no"])
+        >>> counts = poll.absorb(None, poll.randomize(["yes"] * 7000 + ["no"] * 3000))
+        >>> 6000 < poll.estimate(counts)["yes"] < 8000
+        True
         """
 
 
@@ -298,6 +304,12 @@ class OpenProtocol(Protocol):
 
         Returns:
             The estimated count of every candidate, with standard errors and intervals.
+
+        >>> from lapwing.crowd import CountMeanSketch
+        >>> sketch = CountMeanSketch(epsilon=4, functions=64, width=256)
+        >>> counts = sketch.absorb(None, sketch.randomize(["cat"] * 7000 + ["dog"] * 3000))
+        >>> 6000 < sketch.estimate(counts, ["cat", "owl"])["cat"] < 8000
+        True
         """
 
 
@@ -323,6 +335,10 @@ class ByEpsilon:
 
         Returns:
             The protocol.
+
+        >>> from lapwing.crowd import CountMeanSketch
+        >>> print(CountMeanSketch.from_epsilon(4, functions=64, width=256).privacy_loss())
+        ε = 3.99654 (replace, per person)
         """
         kind: Any = cls
         return kind(epsilon=epsilon, **parameters)  # type: ignore[no-any-return]

@@ -90,6 +90,7 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The number of the cohort, and the bits."""
         return (Column.number("cohort", self.cohorts), Column.row("bits", self.bits))
 
     @property
@@ -99,10 +100,12 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
 
     @property
     def width(self) -> int:
+        """How many bits a report has."""
         return self.bits
 
     @property
     def most_set(self) -> int:
+        """How many bits one answer sets at most: one for each hash function."""
         return self.hashes
 
     def places(self, labels: Sequence[Any]) -> NDArray[np.intp]:
@@ -113,6 +116,9 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
 
         Returns:
             An array with the axes cohort, answer and hash function.
+
+        >>> OneTimeRappor(permanent_noise=0.5, cohorts=8, hashes=2).places(["cat", "dog", "owl"]).shape
+        (8, 3, 2)
         """
         import numpy as np
 
@@ -150,6 +156,12 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
 
         Returns:
             The count of every candidate, whether it is significant, and the share of people that no candidate explains.
+
+        >>> protocol = OneTimeRappor(permanent_noise=0.25)
+        >>> counts = protocol.absorb(None, protocol.randomize(["cat"] * 7000 + ["dog"] * 3000))
+        >>> decoded = protocol.estimate(counts, ["cat", "dog", "owl"])
+        >>> 6000 < decoded["cat"] < 8000
+        True
         """
         from lapwing.crowd.decoding import decode
 
@@ -262,11 +274,19 @@ class Rappor(OneTimeRappor):
 
         Returns:
             The protocol.
+
+        >>> Rappor.from_symbols(f=0.5, p=0.5, q=0.75) == Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
+        True
         """
         return cls(bits=k, hashes=h, cohorts=m, permanent_noise=f, one_if_unset=p, one_if_set=q, salt=salt)
 
     def instantaneous_probability(self, set: bool) -> Fraction:
-        """The probability that a bit is one in a report: q if it is one in the permanent response, p if not."""
+        """The probability that a bit is one in a report: q if it is one in the permanent response, p if not.
+
+        >>> survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
+        >>> float(survey.instantaneous_probability(True)), float(survey.instantaneous_probability(False))
+        (0.75, 0.5)
+        """
         return Fraction(self.one_if_set if set else self.one_if_unset)
 
 
@@ -303,18 +323,22 @@ class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """One row of bits: a bit for each answer of the domain."""
         return self._unary.layout
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """How many reports have a one, for each answer."""
         return self._unary.shape
 
     @property
     def width(self) -> int:
+        """How many bits a report has: one for each answer."""
         return self._unary.shape[0]
 
     @property
     def most_set(self) -> int:
+        """How many bits one answer sets: one."""
         return 1
 
     def set_places(self, cohort: int, value: Any) -> list[int]:
@@ -326,7 +350,13 @@ class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
         return ("basic", self.width, stated(self.domain), *(self.set_places(cohort, value) or [-1]))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The estimated count of every answer of the domain."""
+        """The estimated count of every answer of the domain.
+
+        >>> protocol = BasicOneTimeRappor(permanent_noise=0.25, domain=["yes", "no"])
+        >>> counts = protocol.absorb(None, protocol.randomize(["yes"] * 7000 + ["no"] * 3000))
+        >>> 6000 < protocol.estimate(counts)["yes"] < 8000
+        True
+        """
         self.check_own(state.protocol)
         return self._unary.estimate(Counts(self._unary, state.n, state.table), confidence=confidence)
 
@@ -365,7 +395,12 @@ class BasicRappor(BasicOneTimeRappor):
         BasicOneTimeRappor.__post_init__(self)
 
     def instantaneous_probability(self, set: bool) -> Fraction:
-        """The probability that a bit is one in a report: q if it is one in the permanent response, p if not."""
+        """The probability that a bit is one in a report: q if it is one in the permanent response, p if not.
+
+        >>> poll = BasicRappor(domain=["yes", "no"], permanent_noise=0.5, one_if_unset=0.25, one_if_set=0.75)
+        >>> float(poll.instantaneous_probability(True)), float(poll.instantaneous_probability(False))
+        (0.75, 0.25)
+        """
         return Fraction(self.one_if_set if set else self.one_if_unset)
 
 

@@ -33,7 +33,19 @@ CLOSE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well the selected candidates explain the bits."""
+    """How well the selected candidates explain the bits.
+
+    Attributes:
+        chi_square: The sum of the squared residuals, each in standard deviations of the coins.
+        degrees_of_freedom: How many residuals there are, less the candidates that were selected.
+
+    >>> from lapwing.crowd import OneTimeRappor, decode
+    >>> protocol = OneTimeRappor(permanent_noise=0.25)
+    >>> counts = protocol.absorb(None, protocol.randomize(["cat"] * 5000 + ["dog"] * 5000))
+    >>> fit = decode(protocol, counts, ["cat", "dog", "owl"]).fit
+    >>> fit.p_value > 1e-9, 0 < fit.explained_variance <= 1
+    (True, True)
+    """
 
     explained_variance: float
     """The share of the variation between bits, weighted by their errors: coins included, so far from 1 when few

@@ -29,7 +29,18 @@ _NUMBERS = (8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One part of every report: a single bit, a number of up to 63 bits, or a row of bits."""
+    """One part of every report: a single bit, a number of up to 63 bits, or a row of bits.
+
+    Attributes:
+        name: Its name.
+        bits: How many bits it has.
+        kind: What it holds: "bit", "number" or "row".
+
+    >>> from lapwing.crowd import LocalHashing
+    >>> poll = LocalHashing.from_epsilon(epsilon=1, domain=["bus", "bike", "car"])
+    >>> [(column.name, column.kind) for column in poll.layout]
+    [('function', 'number'), ('cell', 'number')]
+    """
 
     name: str
     bits: int
@@ -39,17 +50,49 @@ class Column:
 
     @classmethod
     def bit(cls, name: str) -> Column:
-        """64 to a word in memory."""
+        """64 to a word in memory.
+
+        Args:
+            name: The name of the column.
+
+        Returns:
+            The column.
+
+        >>> Column.bit("answer").shape(100)  # words of 64 bits
+        (2,)
+        """
         return cls(name, 1, "bit")
 
     @classmethod
     def number(cls, name: str, below: int) -> Column:
-        """0 … below − 1, in the narrowest unsigned type in memory."""
+        """0 … below − 1, in the narrowest unsigned type in memory.
+
+        Args:
+            name: The name of the column.
+            below: Numbers are less than this.
+
+        Returns:
+            The column.
+
+        >>> Column.number("cohort", 300).dtype
+        'u2'
+        """
         return cls(name, max(1, (below - 1).bit_length()), "number", below)
 
     @classmethod
     def row(cls, name: str, bits: int) -> Column:
-        """Whole words in memory."""
+        """Whole words in memory.
+
+        Args:
+            name: The name of the column.
+            bits: How many bits each row has.
+
+        Returns:
+            The column.
+
+        >>> Column.row("bits", 128).shape(100)
+        (100, 2)
+        """
         return cls(name, bits, "row")
 
     @property
@@ -58,12 +101,34 @@ class Column:
         return f"u{next(n for n in _NUMBERS if self.bits <= n) // 8}" if self.kind == "number" else "u8"
 
     def shape(self, n: int) -> tuple[int, ...]:
-        """Of the array for n reports."""
+        """Of the array for n reports.
+
+        Args:
+            n: How many reports there are.
+
+        Returns:
+            The shape.
+
+        >>> Column.number("cohort", 300).shape(100)
+        (100,)
+        """
         words = -(-self.bits // 64)
         return {"bit": (-(-n // 64),), "number": (n,), "row": (n, words)}[self.kind]
 
     def to_bits(self, column: NDArray[Any], n: int) -> NDArray[np.uint8]:
-        """One byte per bit, n rows."""
+        """One byte per bit, n rows.
+
+        Args:
+            column: The array of this column, for n reports.
+            n: How many reports there are.
+
+        Returns:
+            An array of zeros and ones, with a row for each report.
+
+        >>> import numpy as np
+        >>> Column.number("cell", 8).to_bits(np.array([5, 1], np.uint8), 2).tolist()  # lowest bit first
+        [[1, 0, 1], [1, 0, 0]]
+        """
         import numpy as np
 
         little = np.ascontiguousarray(column).astype(column.dtype.newbyteorder("<"), copy=False).view(np.uint8)
@@ -72,7 +137,18 @@ class Column:
         return np.unpackbits(little.reshape(n, little.size // max(n, 1)), axis=1, count=self.bits, bitorder="little")
 
     def from_bits(self, bits: NDArray[np.uint8]) -> NDArray[Any]:
-        """The array, from one byte per bit, n rows."""
+        """The array, from one byte per bit, n rows.
+
+        Args:
+            bits: An array of zeros and ones, with a row for each report.
+
+        Returns:
+            The array of this column.
+
+        >>> import numpy as np
+        >>> Column.number("cell", 8).from_bits(np.array([[1, 0, 1], [1, 0, 0]], np.uint8)).tolist()
+        [5, 1]
+        """
         import numpy as np
 
         n = len(bits)
@@ -137,6 +213,11 @@ class Reports:
 
         Returns:
             All reports, in the order of the batches.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
+        >>> Reports.together([poll.randomize(["yes"]), poll.randomize(["no", "no"])]).n
+        3
         """
         import numpy as np
 
@@ -164,6 +245,11 @@ class Reports:
 
         Returns:
             The reports in an order that says nothing about the old one.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
+        >>> poll.randomize(["yes", "no", "no"]).shuffled().n
+        3
         """
         from lapwing.noise import SYSTEM, permutation
 
@@ -177,6 +263,11 @@ class Reports:
 
         Returns:
             The array of that column.
+
+        >>> from lapwing.crowd import CategoryResponse
+        >>> poll = CategoryResponse.from_epsilon(1, domain=["bus", "bike", "car"])
+        >>> [column.name for column in poll.layout], poll.randomize(["bus"] * 5).column("answer").shape
+        (['answer'], (5,))
         """
         return next(held for column, held in self._pairs() if column.name == name)
 
@@ -247,6 +338,14 @@ class Reports:
 
         Raises:
             InvalidParameter: If the rows do not have the length of one report.
+
+        >>> import numpy as np
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
+        >>> sent = [poll.randomize([answer]).to_bytes() for answer in ("yes", "no")]
+        >>> reports, valid = Reports.from_singles(poll, np.array([list(row) for row in sent], np.uint8))
+        >>> reports.n, valid.tolist()
+        (2, [True, True])
         """
         import numpy as np
 

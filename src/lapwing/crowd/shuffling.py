@@ -36,7 +36,7 @@ class Shuffled(metaclass=Helpful):
     Args:
         protocol: What people randomise their answers with.
         n: How many reports a batch has at least.
-        delta: The probability δ that the central guarantee may fail with: positive, less than 1.
+        delta: The δ of the central guarantee, added to every bound on a probability: positive, less than 1.
 
     Raises:
         InvalidParameter: If protocol is not a local protocol, if n is not a whole number from 1 on, if delta is not
@@ -76,7 +76,7 @@ class Shuffled(metaclass=Helpful):
         Args:
             protocol: What people randomise their answers with.
             epsilon: The central epsilon to reach.
-            delta: The probability δ that the central guarantee may fail with.
+            delta: The δ of the central guarantee, added to every bound on a probability.
             fakes: How many reports of a batch may come from people who do not follow the protocol.
             honest_share: The least share of the others that is honest: positive, at most 1.
 
@@ -86,6 +86,12 @@ class Shuffled(metaclass=Helpful):
         Raises:
             InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, if honest_share is not
                 above 0 and at most 1, or if fakes is negative.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike"])
+        >>> batches = Shuffled.reaching(poll, 0.1, 1e-6)
+        >>> batches.privacy_loss().epsilon <= 0.1, 2_000 < batches.n < 4_000
+        (True, True)
         """
         n = minimum_batch(protocol, epsilon, delta, fakes=fakes, honest_share=honest_share)
         return cls(protocol, n, delta, fakes, honest_share)
@@ -103,6 +109,11 @@ class Shuffled(metaclass=Helpful):
 
         Returns:
             The loss of the protocol, without the help of the shuffler.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike"])
+        >>> print(Shuffled(poll, n=100_000, delta=1e-6).local_loss())
+        ε = 0.999806 (replace, per person)
         """
         return self.protocol.privacy_loss()
 
@@ -118,6 +129,11 @@ class Shuffled(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If the batch is too small, or its reports belong to another protocol.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike"])
+        >>> Shuffled(poll, n=1000, delta=1e-6).open(poll.randomize(["bus"] * 1200)).n
+        1200
         """
         self.protocol.check_own(reports.protocol)
         if reports.n < self.n:
@@ -132,6 +148,11 @@ class Shuffled(metaclass=Helpful):
 
         Returns:
             A few sentences, for the people who are asked.
+
+        >>> from lapwing.crowd import UnaryEncoding
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike"])
+        >>> print(Shuffled(poll, n=1000, delta=1e-6).explain().partition(".")[0])
+        Open a batch only when at least 1,000 people have reported
         """
         honest = honest_people(self.n, self.fakes, self.honest_share)
         fakes = f", of whom at least {honest:,} follow the protocol" if honest < self.n else ""
@@ -144,6 +165,7 @@ class Shuffled(metaclass=Helpful):
                 f"A shuffled batch protects the answer of one {unit} with ε = {written_up(central.epsilon)}"
                 f" at δ = {written_up(central.delta)}. If this {unit} gave another answer, no result would become more"
                 f" than {written_up(exp_up(central.epsilon))} times as likely, plus {written_up(central.delta)}."
+                f"{self._if_honest(honest)}"
                 if amplified
                 else f"In so small a batch, shuffling adds no protection to the protocol. The odds of any guess about"
                 f" the answer of one {unit} change by a factor of at most {written_up(exp_up(local.epsilon))}.",
@@ -152,6 +174,13 @@ class Shuffled(metaclass=Helpful):
                 "This holds for one report from each person. Every further report costs again.",
             ]
         )
+
+    def _if_honest(self, honest: int) -> str:
+        """That everybody must follow the protocol, where nobody said how many do."""
+        if honest < self.n or self.n == 1:
+            return ""
+        half = shuffled(self.local_loss(), self.n, self.delta, honest_share=Fraction(1, 2)).epsilon
+        return f" That holds if all of them follow the protocol. If only half do, ε = {written_up(half)}."
 
 
 @helpful
@@ -163,7 +192,7 @@ def minimum_batch(
     Args:
         protocol: What people randomise their answers with.
         epsilon: The central epsilon to reach.
-        delta: The probability δ that the central guarantee may fail with.
+        delta: The δ of the central guarantee, added to every bound on a probability.
         fakes: How many reports of a batch may come from people who do not follow the protocol.
         honest_share: The least share of the others that is honest: positive, at most 1.
 

@@ -51,8 +51,6 @@ class Simulation:
     (100000, 262, 30000)
     >>> run.errors(["bus", "bike", "car"]).largest < 10_000
     True
-    >>> type(run).__name__
-    'Simulation'
     """
 
     protocol: ClosedProtocol | OpenProtocol
@@ -103,6 +101,11 @@ class Simulation:
 
         Returns:
             What `protocol.estimate` gives.
+
+        >>> from lapwing.crowd import UnaryEncoding, simulate
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike", "car"])
+        >>> 5000 < simulate(poll, {"bus": 6000, "bike": 3000, "car": 1000}).estimate()["bus"] < 7000
+        True
         """
         return self.protocol.estimate(self.counts, *candidates, **options)
 
@@ -131,7 +134,18 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Errors:
-    """Estimated counts beside true ones."""
+    """Estimated counts beside true ones.
+
+    Attributes:
+        estimates: The estimated counts.
+        truth: The true counts, in the same order.
+
+    >>> from lapwing.crowd import UnaryEncoding, simulate
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike", "car"])
+    >>> errors = simulate(poll, {"bus": 6000, "bike": 3000, "car": 1000}).errors()
+    >>> [row["answer"] for row in errors.rows()], errors.largest < 1000
+    (['bus', 'bike', 'car'], True)
+    """
 
     estimates: Estimates
     truth: NDArray[np.float64]
@@ -157,7 +171,12 @@ class Errors:
         return self.off_by / self.estimates.population_standard_error
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per answer."""
+        """One dictionary per answer.
+
+        Returns:
+            The columns `answer`, `truth`, `estimate`, and `standard_errors_off`: how far the estimate is off, in
+                standard errors.
+        """
         columns = zip(self.estimates.labels, self.truth, self.estimates.counts, self.standardized, strict=True)
         names = ("truth", "estimate", "standard_errors_off")
         return [{"answer": label, **dict(zip(names, map(float, numbers), strict=True))} for label, *numbers in columns]

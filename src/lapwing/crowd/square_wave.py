@@ -39,8 +39,6 @@ class Distribution:
     >>> ages = wave.distribution(wave.absorb(None, wave.randomize([20] * 5_000 + [60] * 5_000)))
     >>> 30 < ages.mean < 50, 10 < ages.quantile(0.25) < 30, 50 < ages.quantile(0.75) < 70
     (True, True, True)
-    >>> type(ages).__name__
-    'Distribution'
     """
 
     values: NDArray[np.float64]
@@ -77,6 +75,14 @@ class Distribution:
 
         Returns:
             The mean excess above each limit.
+
+        >>> import numpy as np
+        >>> from lapwing.crowd import SquareWave
+        >>> wave = SquareWave.from_epsilon(4, bounds=(0, 100))
+        >>> ages = wave.distribution(wave.absorb(None, wave.randomize([20] * 5_000 + [60] * 5_000)))
+        >>> below, above = ages.excess(np.array([10.0, 90.0]))
+        >>> bool(20 < below < 40), bool(above < 5)
+        (True, True)
         """
         import numpy as np
 
@@ -165,7 +171,15 @@ class SquareWave(Piecewise):
 
         Returns:
             The bound.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol.
+
+        >>> wave = SquareWave.from_epsilon(4, bounds=(0, 100))
+        >>> 15 < wave.support(wave.absorb(None, wave.randomize([20] * 10_000))) < 60
+        True
         """
+        self.check_own(state.protocol)
         starts, freedom = self.cells - self.window + 1, self.cells / self.window
         _, best = self._fitted(state, starts, smooth=False)
         enough = best - (freedom + 3 * math.sqrt(2 * freedom)) / 2

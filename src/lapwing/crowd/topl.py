@@ -51,8 +51,6 @@ class Series:
     >>> series = plan.series(hours)
     >>> series.threshold, [abs(mean - number) < 5 for mean, number in zip(series.means, (20, 30))]
     (50.0, [True, True])
-    >>> type(series).__name__
-    'Series'
     """
 
     steps: tuple[MeanEstimate, ...]
@@ -73,6 +71,13 @@ class Series:
 
         Returns:
             A smoothed mean for each step.
+
+        >>> from lapwing.crowd import Hybrid, Topl
+        >>> plan = Topl(epsilon=4, bound=100, reports=10_000)
+        >>> later = Hybrid.from_epsilon(4, bounds=(0, 50), unit="event")
+        >>> series = plan.series([later.absorb(None, later.randomize([number] * 10_000)) for number in (20, 30)])
+        >>> len(series.levels())
+        2
         """
         return running_levels(self.means, [error**2 for error in self.standard_errors])
 
@@ -89,6 +94,14 @@ class Series:
 
         Raises:
             InvalidParameter: If there is no such step.
+
+        >>> from lapwing.crowd import Hybrid, Topl
+        >>> plan = Topl(epsilon=4, bound=100, reports=10_000)
+        >>> later = Hybrid.from_epsilon(4, bounds=(0, 50), unit="event")
+        >>> series = plan.series([later.absorb(None, later.randomize([number] * 10_000)) for number in (20, 30)])
+        >>> total, low, high = series.total(0, 2)
+        >>> low < total < high, 450_000 < total < 550_000
+        (True, True)
         """
         checks.whole(minimum=0, start=start)
         if not start < checks.whole(stop=stop) <= len(self.steps):
@@ -168,6 +181,14 @@ class Topl(metaclass=Helpful):
 
         Returns:
             The threshold, at most `bound`.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol than `first`.
+
+        >>> plan = Topl(epsilon=2, bound=1000, reports=10_000)
+        >>> first = plan.first.absorb(None, plan.first.randomize([20, 30, 40] * 5_000))
+        >>> 30 < plan.threshold(first) < 400
+        True
         """
         import numpy as np
 
@@ -186,6 +207,9 @@ class Topl(metaclass=Helpful):
 
         Returns:
             What people randomise their numbers with from now on.
+
+        Raises:
+            InvalidParameter: If the counts belong to another protocol than `first`.
         """
         return self._second(self.threshold(counts))
 

@@ -135,10 +135,12 @@ class UnaryEncoding(ClosedProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """One row of bits: a bit for each answer of the domain."""
         return (Column.row("bits", len(self._labels)),)
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """How many reports have a one, for each answer."""
         return (len(self._labels),)
 
     def privacy_loss(self) -> PureDP:
@@ -147,7 +149,13 @@ class UnaryEncoding(ClosedProtocol):
         return self._loss(ln_up(ratio))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The estimated count of every answer of the domain."""
+        """The estimated count of every answer of the domain.
+
+        >>> poll = UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike", "car"])
+        >>> counts = poll.absorb(None, poll.randomize(["bus"] * 7000 + ["bike"] * 3000))
+        >>> 6000 < poll.estimate(counts)["bus"] < 8000
+        True
+        """
         self.check_own(state.protocol)
         return from_support(
             self._labels, state.table, state.n, if_true=self._true, if_other=self._other, confidence=confidence

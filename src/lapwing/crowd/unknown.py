@@ -51,8 +51,6 @@ class Discovery:
     >>> found = words.discover(words.randomize(["bad"] * 6_000 + ["cab"] * 6_000))
     >>> {"bad", "cab"} <= set(found.texts.discovered().labels), found.cut_off
     (True, False)
-    >>> type(found).__name__
-    'Discovery'
     """
 
     texts: DecodedEstimates
@@ -134,6 +132,7 @@ class UnknownDictionary(OpenProtocol):
 
     @property
     def layout(self) -> tuple[Column, ...]:
+        """The two positions, then the three RAPPOR reports: of the text and of two fragments."""
         parts = (("whole", self.whole), ("first", self.fragment), ("second", self.fragment))
         return (
             Column.number("positions", len(self._pairs)),
@@ -165,6 +164,13 @@ class UnknownDictionary(OpenProtocol):
 
         Returns:
             The count of every candidate, whether it is significant, and the share of people that no candidate explains.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.1, bits=32, cohorts=4)
+        >>> words = UnknownDictionary(whole=rappor, fragment=rappor, alphabet="abcd", length=4)
+        >>> counts = words.absorb(None, words.randomize(["bad"] * 6_000 + ["cab"] * 6_000))
+        >>> 5_000 < words.estimate(counts, ["bad", "dab"])["bad"] < 7_000
+        True
         """
         self.check_own(state.protocol)
         kept = [self._cut(text) for text in candidates]
@@ -186,6 +192,13 @@ class UnknownDictionary(OpenProtocol):
 
         Returns:
             The texts, with the fragments and pairs that led to them.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.1, bits=32, cohorts=4)
+        >>> words = UnknownDictionary(whole=rappor, fragment=rappor, alphabet="abcd", length=4)
+        >>> found = words.discover(words.randomize(["bad"] * 6_000 + ["cab"] * 6_000))
+        >>> {"bad", "cab"} <= set(found.texts.discovered().labels)
+        True
         """
         state = self.absorb(None, reports)
         frequent = tuple(self._frequent(state, position, confidence) for position in range(self.positions))
@@ -199,6 +212,12 @@ class UnknownDictionary(OpenProtocol):
 
         Returns:
             A list of texts of `fragment_length` characters.
+
+        >>> from lapwing.crowd import OneTimeRappor
+        >>> rappor = OneTimeRappor(permanent_noise=0.5, hashes=1)
+        >>> words = UnknownDictionary(whole=rappor, fragment=rappor, alphabet="ab", length=4, filler=".")
+        >>> words.fragments()
+        ['aa', 'ab', 'ba', 'bb', 'a.', 'b.', '..']
         """
         piece, letters = self.fragment_length, self.alphabet
         return [

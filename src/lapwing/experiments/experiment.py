@@ -76,6 +76,11 @@ class Experiment:
 
         Returns:
             The three files: PNG, CSV and Markdown.
+
+        >>> import tempfile
+        >>> from lapwing.experiments import named
+        >>> sorted(path.suffix for path in named("response").write(tempfile.mkdtemp(), population=10, repeats=2))
+        ['.csv', '.md', '.png']
         """
         if heard is not None and "heard" in self.compute.__annotations__:
             sizes["heard"] = heard
@@ -96,6 +101,11 @@ class Experiment:
 
         Returns:
             The page as Markdown.
+
+        >>> from lapwing.experiments import named
+        >>> response = named("response")
+        >>> print(response.page(response.rows(population=10, repeats=2)).splitlines()[0])
+        # Randomized response over the number of people
         """
         parts = (
             f"# {self.title}",

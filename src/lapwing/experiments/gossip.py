@@ -1,4 +1,4 @@
-"""Averages by gossip: how fast they meet, why fading noise does not protect, and masks that cancel instead."""
+"""Averages by gossip: how fast all agree, why fading noise does not protect, and masks that cancel instead."""
 
 from __future__ import annotations
 

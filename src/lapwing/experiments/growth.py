@@ -1,4 +1,4 @@
-"""What a report costs the machine: time over the number of reports, up to a hundred million."""
+"""How much time reports cost, from few to a hundred million."""
 
 from __future__ import annotations
 

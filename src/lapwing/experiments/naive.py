@@ -85,6 +85,12 @@ class NaiveOutputPerturbation(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
         Returns:
             A prediction for each row.
+
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> model = NaiveOutputPerturbation(epsilon=1).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+        >>> model.exact([[4.0]]).round(6).tolist()
+        [4.0]
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)

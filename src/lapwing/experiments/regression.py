@@ -1,4 +1,4 @@
-"""Two private linear regressions of a study over epsilon, as it had them, and then estimators that keep what they say.
+"""Two private linear regressions of a study, over epsilon, beside estimators whose stated guarantee holds.
 
 Mind the caution about Boston Housing in boston.py.
 """

@@ -8,8 +8,9 @@ True
 from typing import Any
 
 from lapwing import checks
-from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
+from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector, Watch
 from lapwing.mechanisms.binary_tree import BinaryTree
+from lapwing.mechanisms.consistency import LeastSquares
 from lapwing.mechanisms.continual import best_counter, counters
 from lapwing.mechanisms.counter import CounterState
 from lapwing.mechanisms.crossed_hierarchy import CrossedEstimate, CrossedHierarchy
@@ -28,6 +29,7 @@ from lapwing.mechanisms.one_time_pad import OneTimePad
 from lapwing.mechanisms.permute_and_flip import PermuteAndFlip
 from lapwing.mechanisms.propose_test_release import ProposeTestRelease, StableMedian
 from lapwing.mechanisms.quantile import Median, Quantile
+from lapwing.mechanisms.quantile_draw import QuantileDraw
 from lapwing.mechanisms.randomized_response import RandomizedResponse
 from lapwing.mechanisms.sample_and_aggregate import SampleAndAggregate
 from lapwing.mechanisms.share_estimate import ShareEstimate
@@ -36,7 +38,7 @@ from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.square_root_counter import SquareRootCounter
 from lapwing.mechanisms.tops import Tops
-from lapwing.mechanisms.tops_state import TopsState
+from lapwing.mechanisms.tops_state import TopsQuote, TopsState
 from lapwing.mechanisms.totals import Count, Mean, Sum
 from lapwing.mechanisms.trees import Tree
 from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState
@@ -70,6 +72,7 @@ __all__ = [
     "KaryResponse",
     "KeySelection",
     "Laplace",
+    "LeastSquares",
     "Maximum",
     "Mean",
     "Median",
@@ -78,6 +81,7 @@ __all__ = [
     "PermuteAndFlip",
     "ProposeTestRelease",
     "Quantile",
+    "QuantileDraw",
     "RandomizedResponse",
     "SampleAndAggregate",
     "ShareEstimate",
@@ -88,11 +92,13 @@ __all__ = [
     "StableMedian",
     "Sum",
     "Tops",
+    "TopsQuote",
     "TopsState",
     "Tree",
     "TreeEstimate",
     "UniformBudget",
     "WEventState",
+    "Watch",
     "analytic_sigma",
     "best_counter",
     "classical_sigma",

@@ -134,6 +134,9 @@ class SparseVector(Solvable, Mechanism):
             data = as_records(data)
             if not isinstance(data, list):
                 return self._release_array(data, entropy)
+        if not isinstance(data, Iterable) or isinstance(data, (str, bytes)):
+            why, hint = "is not a list of answers", "Pass a list, or ask one by one: start() and ask(…)."
+            raise InvalidParameter("data", f"<{type(data).__name__}>", why, hint)
         watch, replies = self.start(entropy), []
         for answer in data:
             replies.append(watch.ask(answer))
@@ -213,6 +216,14 @@ class Watch:
 
     It belongs to one process and is neither copied nor pickled: two copies would answer with the same secret threshold
     and each with a full count.
+
+    Args:
+        mechanism: The sparse vector to run. `SparseVector.start` gives a watch as well.
+        entropy: Source of randomness; the secure one by default. Others are for tests and are not private.
+
+    >>> watch = SparseVector(epsilon=10, sensitivity=1, threshold=100, cutoff=2).start()
+    >>> [watch.ask(answer) for answer in (0, 200, 0)], watch.remaining
+    ([False, True, False], 1)
     """
 
     __slots__ = ("_entropy", "_line", "_lock", "_mechanism", "_process", "_remaining", "_sampler")
@@ -230,7 +241,21 @@ class Watch:
         return self._remaining
 
     def ask(self, answer: object) -> bool:
-        """Whether this answer is (noisily) above the threshold."""
+        """Whether this answer is (noisily) above the threshold.
+
+        Args:
+            answer: The exact answer to the next question.
+
+        Returns:
+            The reply. After the last True it is an error to ask again.
+
+        Raises:
+            BudgetExceeded: If there were as many yeses as the cutoff allows, or if it is asked in another process.
+
+        >>> watch = SparseVector(epsilon=10, sensitivity=1, threshold=100).start()
+        >>> watch.ask(0), watch.ask(200)
+        (False, True)
+        """
         if self._process != process():  # before the lock, which another thread may have held at the fork
             raise BudgetExceeded("a reply in a forked process", "nothing (it stayed with its own process)")
         steps = element_steps(answer, self._mechanism._granularity)

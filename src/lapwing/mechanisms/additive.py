@@ -67,19 +67,23 @@ def _draws(sampler: Sampler, size: int, entropy: Entropy) -> NDArray[Any]:
     return np.array(drawn, dtype=np.int64 if all(-INT64_MAX <= draw <= INT64_MAX for draw in drawn) else object)
 
 
-def vector_steps(data: Any, granularity: Fraction, length: int) -> NDArray[np.int64]:
+_HINT = "Declare its public length as dimensions."
+ONE_PER_LEAF = "Pass one number for each leaf of the tree, or of both trees."
+ONE_PER_STEP = "Pass one number for each step that was declared."
+
+
+def vector_steps(data: Any, granularity: Fraction, length: int, hint: str = _HINT) -> NDArray[np.int64]:
     """A vector of the declared length as int64 steps."""
     import numpy as np
 
     listed = as_records(data)
     if ((len(listed),) if isinstance(listed, list) else listed.shape) != (length,):
-        raise wrong_length(length)
+        raise wrong_length(length, hint)
     if isinstance(listed, list):
         return np.array(saturated(element_steps(value, granularity) for value in listed), dtype=np.int64)
     return steps_of_array(listed, granularity)
 
 
-def wrong_length(length: int) -> InvalidParameter:
+def wrong_length(length: int, hint: str = _HINT) -> InvalidParameter:
     """The error for a vector that is not as long as declared; it names the declared length only."""
-    why, hint = f"must be a vector of the declared length {length}", "Declare its public length as dimensions."
-    return InvalidParameter("data", "<vector>", why, hint)
+    return InvalidParameter("data", "<vector>", f"must be a vector of the declared length {length}", hint)

@@ -22,7 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """The solution for a tree and the variances of the noise on its nodes, level by level."""
+    """The solution for a tree and the variances of the noise on its nodes, level by level.
+
+    Attributes:
+        tree: The tree.
+        noise: The variance of the noise on every node, an array for each level: 0 for what is known, infinite for what
+            was not measured.
+
+    >>> import numpy as np
+    >>> squares = LeastSquares(Tree.even(2), [np.array([1.0]), np.array([1.0, 1.0])])
+    >>> root, leaves = squares.estimate([np.array([10]), np.array([3, 4])])
+    >>> bool(abs(root[0] - leaves.sum()) < 1e-9), [variance.round(2).tolist() for variance in squares.variances()]
+    (True, [[0.67], [0.67, 0.67]])
+    """
 
     tree: Tree
     noise: Sequence[NDArray[np.float64]]
@@ -40,12 +52,35 @@ class LeastSquares:
         return spreads
 
     def shares(self, level: int) -> NDArray[np.float64]:
-        """How the difference between a parent and the sum of its children is shared among them, on this level."""
+        """How the difference between a parent and the sum of its children is shared among them, on this level.
+
+        Args:
+            level: The level of the parents, from 0.
+
+        Returns:
+            A share for each child; those of siblings add up to 1.
+
+        >>> import numpy as np
+        >>> LeastSquares(Tree.even(2), [np.array([1.0]), np.array([1.0, 3.0])]).shares(0).tolist()
+        [0.25, 0.75]
+        """
         total = self.tree.repeat(self.tree.add(self.below[level + 1], level), level)
         return _quotient(self.below[level + 1], total)
 
     def estimate(self, noisy: Sequence[NDArray[Any]]) -> list[NDArray[np.float64]]:
-        """Every node, from the noisy numbers of all: parents are sums of their children up to rounding."""
+        """Every node, from the noisy numbers of all: parents are sums of their children up to rounding.
+
+        Args:
+            noisy: The noisy numbers, an array for each level.
+
+        Returns:
+            The estimates, an array for each level.
+
+        >>> import numpy as np
+        >>> squares = LeastSquares(Tree.even(2), [np.array([1.0]), np.array([1.0, 1.0])])
+        >>> [level.round(2).tolist() for level in squares.estimate([np.array([10]), np.array([3, 4])])]
+        [[9.0], [4.0, 5.0]]
+        """
         import numpy as np
 
         tree, values = self.tree, [np.asarray(level, float) for level in noisy]
@@ -63,7 +98,16 @@ class LeastSquares:
         return values
 
     def variances(self) -> list[NDArray[np.float64]]:
-        """The variance of every node's estimate."""
+        """The variance of every node's estimate.
+
+        Returns:
+            The variances, an array for each level.
+
+        >>> import numpy as np
+        >>> squares = LeastSquares(Tree.even(2), [np.array([1.0]), np.array([1.0, 1.0])])
+        >>> [level.round(2).tolist() for level in squares.variances()]
+        [[0.67], [0.67, 0.67]]
+        """
         spreads = [self.below[0]]
         for level in range(self.tree.levels - 1):
             shares = self.shares(level)
@@ -76,6 +120,17 @@ class LeastSquares:
         A node's error is r + g·(its parent's error) with r independent of that; errors r of siblings have the
         covariances of independent ones given their sum. So the part of the sum in a node is b·(its error) plus
         something independent, whose variance grows on the way up.
+
+        Args:
+            coefficients: A number for each leaf.
+
+        Returns:
+            The variance.
+
+        >>> import numpy as np
+        >>> squares = LeastSquares(Tree.even(2), [np.array([1.0]), np.array([1.0, 1.0])])
+        >>> round(squares.variance_of(np.array([1, -1])), 2)
+        2.0
         """
         import numpy as np
 
@@ -93,7 +148,16 @@ class LeastSquares:
         return float((rests + slopes**2 * self.below[0]).sum())
 
     def prefix_variances(self) -> NDArray[np.float64]:
-        """The variances of the sums of the first 1, 2, … leaves, in a tree with one root and all leaves at the end."""
+        """The variances of the sums of the first 1, 2, … leaves, in a tree with one root and all leaves at the end.
+
+        Returns:
+            A variance for each leaf.
+
+        >>> import numpy as np
+        >>> squares = LeastSquares(Tree.even(2), [np.array([1.0]), np.array([1.0, 1.0])])
+        >>> squares.prefix_variances().round(2).tolist()
+        [0.67, 0.67]
+        """
         import numpy as np
 
         tree = self.tree

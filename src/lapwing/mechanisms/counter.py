@@ -50,8 +50,6 @@ class CounterState:
     >>> state = counter.observe(counter.open(), 120)
     >>> counter.state_from_bytes(state.to_bytes()).step
     1
-    >>> type(state).__name__
-    'CounterState'
     """
 
     step: int
@@ -68,6 +66,11 @@ class CounterState:
 
         Returns:
             The bytes, for `state_from_bytes` of the same counter. They are as secret as the state.
+
+        >>> from lapwing.mechanisms import SignedTree
+        >>> counter = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> len(counter.open().to_bytes()) == counter.state_bytes
+        True
         """
         body = _HEADER.pack(MAGIC, self.fingerprint, self.step) + _pack("q", self.secret) + _pack("d", self.public)
         return body + sha256(body).digest()[:MARK]
@@ -88,6 +91,15 @@ class Counter(Mechanism):
         active_steps: In how many steps one unit may appear. With 1 a single event is protected. A person with events
             in several steps is protected if this is at least their number.
         separation: Two appearances of one unit are at least so many steps apart. More than 1 may lower the price.
+
+    Raises:
+        InvalidParameter: If a number is not positive, if sensitivity is less than 1, or if there are too many steps.
+
+    >>> from lapwing.mechanisms import SignedTree
+    >>> counter = SignedTree(epsilon=1, steps=365, sensitivity=1)
+    >>> state = counter.observe(counter.observe(counter.open(), 1200), 1300)
+    >>> 2200 < counter.estimate(state)[0] < 2800
+    True
     """
 
     unit: str = EVENT
@@ -130,6 +142,10 @@ class Counter(Mechanism):
 
         Returns:
             The first state.
+
+        >>> from lapwing.mechanisms import SignedTree
+        >>> SignedTree(epsilon=1, steps=365, sensitivity=1).open().step
+        0
         """
         secret, public = self._rows()
         return CounterState(0, self._fingerprint, (self._zero(int),) * secret, (self._zero(float),) * public)
@@ -144,6 +160,15 @@ class Counter(Mechanism):
 
         Returns:
             The next state.
+
+        Raises:
+            InvalidParameter: If all steps are over, if the state belongs to another counter, or if there are not
+                `width` numbers.
+
+        >>> from lapwing.mechanisms import SignedTree
+        >>> counter = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> counter.observe(counter.open(), 120).step
+        1
         """
         self._check(state, 1)
         return self._advance(state, self._row(values), entropy)
@@ -160,6 +185,16 @@ class Counter(Mechanism):
 
         Returns:
             The next state, and an array with a row of `width` estimates for each step.
+
+        Raises:
+            InvalidParameter: If there are more values than steps left, if the state belongs to another counter, or if
+                there are not `width` numbers for each step.
+
+        >>> from lapwing.mechanisms import SignedTree
+        >>> counter = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> state, sums = counter.observe_many(counter.open(), [120, 130, 110])
+        >>> state.step, sums.shape
+        (3, (3, 1))
         """
         import numpy as np
 
@@ -180,6 +215,11 @@ class Counter(Mechanism):
 
         Returns:
             The sums after each step, as a list for a list and an array for an array.
+
+        >>> from lapwing.mechanisms import SignedTree
+        >>> sums = SignedTree(epsilon=1, steps=4, sensitivity=1).release([1200, 1300, 1100, 1250])
+        >>> len(sums), 4700 < sums[-1] < 5000
+        (4, True)
         """
         plain = self.width == 1 and self.steps <= SMALL and isinstance(data, (list, tuple))
         if not plain:
@@ -218,7 +258,15 @@ class Counter(Mechanism):
         """
 
     def variances(self) -> NDArray[np.float64]:
-        """The variance of each sum after 1, 2, …, `steps` steps."""
+        """The variance of each sum after 1, 2, …, `steps` steps.
+
+        Returns:
+            An array with one variance for each step.
+
+        >>> from lapwing.mechanisms import SignedTree
+        >>> SignedTree(epsilon=1, steps=365, sensitivity=1).variances().shape
+        (365,)
+        """
         import numpy as np
 
         return np.array([self.variance(step) for step in range(1, self.steps + 1)])
@@ -237,7 +285,16 @@ class Counter(Mechanism):
 
     @abstractmethod
     def rms(self) -> float:
-        """The root of the mean variance over all steps. Counters are compared by it."""
+        """The root of the mean variance over all steps. Counters are compared by it.
+
+        Returns:
+            The error to expect of a typical sum, in the units of the numbers.
+
+        >>> from lapwing.mechanisms import SignedTree, SquareRootCounter
+        >>> tree = SignedTree(epsilon=1, steps=1024, sensitivity=1)
+        >>> tree.rms() > SquareRootCounter.for_rho(0.5, steps=1024, sensitivity=1).rms()
+        True
+        """
 
     @abstractmethod
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
@@ -269,6 +326,12 @@ class Counter(Mechanism):
 
         Returns:
             The state.
+
+        >>> from lapwing.mechanisms import SignedTree
+        >>> counter = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> state = counter.observe(counter.open(), 120)
+        >>> counter.state_from_bytes(state.to_bytes()).step
+        1
         """
         if len(data) != self.state_bytes or data[:4] != MAGIC:
             raise _damaged("is not a stored state of this counter", "Pass what to_bytes() wrote.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidCall, InvalidParameter
-from lapwing.mechanisms.additive import vector_steps
+from lapwing.mechanisms.additive import ONE_PER_LEAF, vector_steps
 from lapwing.mechanisms.consistency import LeastSquares
 from lapwing.mechanisms.crossed_rounding import whole_tables
 from lapwing.mechanisms.gaussian import Gaussian
@@ -22,6 +22,7 @@ from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.level_weights import Workload, given_weights, level_weights
 from lapwing.mechanisms.linear_tails import deviations
 from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.records import NoRow, row_of
 from lapwing.mechanisms.trees import Tree
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
@@ -80,8 +81,6 @@ class CrossedEstimate:
     >>> estimate = cases.release([[5, 9, 2], [1, 0, 4]])
     >>> estimate.tables[0, 0].shape, estimate.tables[1, 1].shape
     ((1, 1), (2, 3))
-    >>> type(estimate).__name__
-    'CrossedEstimate'
     """
 
     tables: Mapping[Levels, NDArray[Any]]
@@ -199,6 +198,10 @@ class CrossedHierarchy(Mechanism):
 
         Returns:
             The numbers of rows and of columns.
+
+        >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+        >>> cases.shape((0, 0)), cases.shape((1, 1))
+        ((1, 1), (2, 3))
         """
         return self.trees[0].sizes[levels[0]], self.trees[1].sizes[levels[1]]
 
@@ -238,12 +241,16 @@ class CrossedHierarchy(Mechanism):
 
         Returns:
             A table for each pair of levels, zeros where nothing is measured.
+
+        >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+        >>> noisy = cases.measure([[5, 9, 2], [1, 0, 4]])
+        >>> noisy[1, 1].shape, cases.consistent(noisy).tables[1, 1].shape
+        ((2, 3), (2, 3))
         """
         import numpy as np
 
         rows, columns = (tree.leaves for tree in self.trees)
-        flat = data.reshape(-1) if hasattr(data, "reshape") else [cell for row in data for cell in row]
-        leaves = vector_steps(flat, Fraction(1), rows * columns).reshape(rows, columns)
+        leaves = vector_steps(self._cells(data), Fraction(1), rows * columns, ONE_PER_LEAF).reshape(rows, columns)
         most = LARGEST_SUM // (rows * columns)
         exact = self.sums(np.clip(leaves, -most, most))
         noisy = {}
@@ -256,6 +263,20 @@ class CrossedHierarchy(Mechanism):
             noisy[levels] = noise.release(padded, entropy)[: len(numbers)].reshape(self.shape(levels))
         return noisy
 
+    def _cells(self, data: Any) -> Any:
+        """One after the other. A row that is absent (None, NaN, text) counts as zeros."""
+        rows, columns = (tree.leaves for tree in self.trees)
+        if hasattr(data, "reshape"):
+            return data.reshape(-1) if data.shape in ((rows, columns), (rows * columns,)) else ()
+        if not isinstance(data, (list, tuple)) or len(data) != rows:
+            return ()
+        try:
+            read = [row_of(row, columns) for row in data]
+        except NoRow:
+            return ()
+        listed = [[0] * columns if row is None else row for row in read]
+        return [cell for row in listed for cell in row] if all(len(row) == columns for row in listed) else ()
+
     def sums(self, leaves: NDArray[Any]) -> dict[Levels, NDArray[Any]]:
         """The exact table of every pair of levels.
 
@@ -264,6 +285,11 @@ class CrossedHierarchy(Mechanism):
 
         Returns:
             A table for each pair of levels.
+
+        >>> import numpy as np
+        >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+        >>> cases.sums(np.array([[5, 9, 2], [1, 0, 4]]))[1, 0].tolist()
+        [[16], [5]]
         """
         import numpy as np
 
@@ -279,6 +305,11 @@ class CrossedHierarchy(Mechanism):
 
         Returns:
             The tables and the estimates behind them.
+
+        >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+        >>> tables = cases.consistent(cases.measure([[5, 9, 2], [1, 0, 4]])).tables
+        >>> bool(tables[1, 1].sum() == tables[0, 0][0, 0])
+        True
         """
         import numpy as np
 
@@ -302,6 +333,10 @@ class CrossedHierarchy(Mechanism):
 
         Returns:
             A table of variances for each pair of levels.
+
+        >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+        >>> {levels: table.shape for levels, table in cases.variances().items()}
+        {(0, 0): (1, 1), (0, 1): (1, 3), (1, 0): (2, 1), (1, 1): (2, 3)}
         """
         import numpy as np
 
@@ -324,6 +359,10 @@ class CrossedHierarchy(Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+        >>> cases.half_widths()[1, 1].round(1).tolist()
+        [[3.5, 3.5, 3.5], [3.5, 3.5, 3.5]]
         """
         import numpy as np
 
@@ -341,6 +380,12 @@ class CrossedHierarchy(Mechanism):
 
         Returns:
             The low ends and the high ends, as two tables for each pair of levels.
+
+        >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)
+        >>> estimate = cases.release([[50, 90, 20], [10, 0, 40]])
+        >>> low, high = cases.intervals(estimate)[0, 0]
+        >>> bool(low[0, 0] <= estimate.tables[0, 0][0, 0] <= high[0, 0])
+        True
         """
         import numpy as np
 
@@ -354,5 +399,9 @@ class CrossedHierarchy(Mechanism):
         return ends
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """How far the worst of all estimates may be off, each by itself."""
+        """How far the worst of all estimates may be off, each by itself.
+
+        >>> round(CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1).accuracy(), 1)
+        7.8
+        """
         return max(float(width.max()) for width in self.half_widths(confidence).values())

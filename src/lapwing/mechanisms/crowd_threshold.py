@@ -100,6 +100,10 @@ class CrowdThreshold(Mechanism):
 
         Raises:
             InvalidParameter: If epsilon is negative.
+
+        >>> crowds = CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=2e-6)
+        >>> crowds.delta_at(2.2) < 2e-6
+        True
         """
         return float_up(self._drop.delta(checks.not_negative(epsilon=epsilon), self.relation))
 
@@ -114,6 +118,10 @@ class CrowdThreshold(Mechanism):
 
         Raises:
             InvalidParameter: If delta is not above 0 and below 1.
+
+        >>> crowds = CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=2e-6)
+        >>> round(crowds.epsilon_at(1e-5), 2)
+        2.01
         """
         return float_up(self._epsilon(checks.probability(delta=delta)))
 
@@ -128,6 +136,11 @@ class CrowdThreshold(Mechanism):
 
         Raises:
             InvalidParameter: If data is a table or no list at all.
+
+        >>> crowds = CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=2e-6)
+        >>> alone, small, large = crowds.release([1, 12, 1000])
+        >>> alone, small, 950 < large < 1000
+        (0, 0, True)
         """
         column = as_column(data)
         sizes = column if isinstance(column, list) else column_values(column.ravel())
@@ -163,6 +176,10 @@ class CrowdThreshold(Mechanism):
 
         Raises:
             InvalidParameter: If size is not a whole number from 0 on.
+
+        >>> crowds = CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=2e-6)
+        >>> round(crowds.probability(30), 2), round(crowds.probability(40), 2)
+        (0.6, 1.0)
         """
         return float(self._drop.at_most(checks.whole(minimum=0, size=size) - self.threshold))
 
@@ -177,6 +194,9 @@ class CrowdThreshold(Mechanism):
 
         Raises:
             InvalidParameter: If size is not a whole number from 0 on.
+
+        >>> round(CrowdThreshold(threshold=20, mean_drop=10, sigma=2, delta=2e-6).expected(100))
+        90
         """
         most = checks.whole(minimum=0, size=size) - self.threshold
         law = self._drop

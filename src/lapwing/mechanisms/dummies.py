@@ -103,7 +103,11 @@ class DummyReports(Mechanism):
         return 2 * self._noise.shift
 
     def privacy_loss(self) -> ApproxDP:
-        """(ε, δ), from the scale and the shift that are used."""
+        """(ε, δ), from the scale and the shift that are used.
+
+        >>> print(DummyReports(epsilon=1, delta=1e-6).privacy_loss())
+        ε = 1, δ = 3.84264e-07 (add_remove, per person)
+        """
         return _loss(self, self._noise, *self._changes())
 
     def draw(self, crowds: int, entropy: Entropy = SYSTEM) -> list[int]:
@@ -129,6 +133,11 @@ class DummyReports(Mechanism):
 
         Returns:
             A size for each crowd.
+
+        >>> dummies = DummyReports(epsilon=1, delta=1e-6)
+        >>> first, second = dummies.release([3, 100])
+        >>> 3 <= first <= 3 + dummies.most, 100 <= second <= 100 + dummies.most
+        (True, True)
         """
         sizes = _sizes(data)
         return [size + dummies for size, dummies in zip(sizes, self.draw(len(sizes), entropy), strict=True)]
@@ -138,6 +147,9 @@ class DummyReports(Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> DummyReports(epsilon=1, delta=1e-6).accuracy()
+        3.0
         """
         return _half_width(self._noise, checks.probability(confidence=confidence))
 
@@ -188,7 +200,11 @@ class DummyCrowds(Mechanism):
         return self._noise.shift * self.largest * (self.largest + 1) // 2
 
     def privacy_loss(self) -> ApproxDP:
-        """(ε, δ), from the scale and the shift that are used."""
+        """(ε, δ), from the scale and the shift that are used.
+
+        >>> print(DummyCrowds(epsilon=1, delta=1e-6, largest=20).privacy_loss())
+        ε = 1, δ = 6.71548e-07 (add_remove, per person)
+        """
         return _loss(self, self._noise, *self._changes())
 
     def draw(self, entropy: Entropy = SYSTEM) -> list[int]:
@@ -210,6 +226,10 @@ class DummyCrowds(Mechanism):
 
         Returns:
             How many crowds of size 1 … `largest` there are, then the larger sizes in order.
+
+        >>> seen = DummyCrowds(epsilon=1, delta=1e-6, largest=3).release([1, 1, 2, 50])
+        >>> len(seen), seen[-1]  # crowds of size 1, 2 and 3, dummies included; then the large one as it is
+        (4, 50)
         """
         sizes = _sizes(data)
         counts = Counter(sizes)
@@ -221,6 +241,9 @@ class DummyCrowds(Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> DummyCrowds(epsilon=1, delta=1e-6, largest=20).accuracy()
+        6.0
         """
         return _half_width(self._noise, checks.probability(confidence=confidence))
 

@@ -1,4 +1,4 @@
-"""Dyadic blocks of the past, each with one whole coefficient: the matrix of the square-root counter. Public.
+"""How a square-root counter sums up the past: in blocks of 2^l steps, each with one whole coefficient.
 
 Count steps from 0 and let h = bins/2. A block of level l holds 2^l steps, and its place at step t is how many blocks of
 its size lie between them: place = (t >> l) − index. Level 0 has the places 1 … 2h, and 0 for the step itself; every

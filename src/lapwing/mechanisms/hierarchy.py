@@ -13,7 +13,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.additive import vector_steps
+from lapwing.mechanisms.additive import ONE_PER_LEAF, vector_steps
 from lapwing.mechanisms.consistency import LeastSquares, whole_numbers
 from lapwing.mechanisms.gaussian import Gaussian
 from lapwing.mechanisms.known_nodes import KnownNodes, if_unknown
@@ -44,8 +44,6 @@ class TreeEstimate:
     >>> estimate = towns.release([10, 20, 30, 40, 50])
     >>> len(estimate.levels), len(estimate.leaves), bool(estimate.leaves.sum() == estimate.levels[0][0])
     (3, 5, True)
-    >>> type(estimate).__name__
-    'TreeEstimate'
     """
 
     tree: Tree
@@ -185,6 +183,10 @@ class Hierarchy(Mechanism):
 
         Returns:
             A loss or None for each level, from the root down.
+
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+        >>> print(*towns.level_losses(), sep="; ")
+        None; ε = 0.576661 (add_remove, per person); ε = 0.42334 (add_remove, per person)
         """
         return tuple(None if noise is None else noise.privacy_loss() for noise in self._noise)
 
@@ -216,10 +218,15 @@ class Hierarchy(Mechanism):
 
         Raises:
             InvalidParameter: If data does not have one entry for each leaf.
+
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+        >>> noisy = towns.measure([10, 20, 30, 40, 50])
+        >>> [len(level) for level in noisy], len(towns.consistent(noisy).leaves)
+        ([1, 2, 5], 5)
         """
         import numpy as np
 
-        exact = clamped_sums(self.tree, vector_steps(data, Fraction(1), self.tree.leaves))
+        exact = clamped_sums(self.tree, vector_steps(data, Fraction(1), self.tree.leaves, ONE_PER_LEAF))
         noisy = []
         for level, noise in enumerate(self._noise):
             if noise is None:
@@ -238,6 +245,11 @@ class Hierarchy(Mechanism):
 
         Returns:
             The values and the estimates of all levels.
+
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+        >>> estimate = towns.consistent(towns.measure([10, 20, 30, 40, 50]))
+        >>> bool(estimate.levels[0][0] == estimate.leaves.sum())
+        True
         """
         squares = self.least_squares()
         estimates = squares.estimate(self._known.put_into(noisy))
@@ -267,6 +279,12 @@ class Hierarchy(Mechanism):
 
         Returns:
             The solver, which is made of public numbers alone.
+
+        >>> import numpy as np
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+        >>> difference = towns.least_squares().variance_of(np.array([1, -1, 0, 0, 0]))
+        >>> round(towns.width(difference).item(), 1)
+        10.5
         """
         return LeastSquares(self.tree, self._known.without_noise(self.level_variances()))
 
@@ -275,6 +293,10 @@ class Hierarchy(Mechanism):
 
         Returns:
             A variance for each level, from the root down; infinite where nothing is measured.
+
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1, weights=[2, 1, 1])
+        >>> [round(variance) for variance in towns.level_variances()]
+        [8, 32, 32]
         """
         variances = []
         for noise in self._noise:
@@ -294,6 +316,10 @@ class Hierarchy(Mechanism):
 
         Returns:
             An array for each level, with a bound for each node.
+
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+        >>> [level.round(1).tolist() for level in towns.half_widths()]
+        [[7.1], [5.1, 5.3], [6.0, 6.0, 6.5, 6.5, 6.5]]
         """
         return [
             self.width(variances, confidence, simultaneous=simultaneous)
@@ -313,6 +339,11 @@ class Hierarchy(Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+        >>> of_first_town = towns.least_squares().variances()[2][0]
+        >>> round(towns.width(of_first_town).item(), 1) == round(towns.half_widths()[2][0].item(), 1)
+        True
         """
         import numpy as np
 
@@ -337,6 +368,12 @@ class Hierarchy(Mechanism):
 
         Returns:
             A pair of arrays for each level, the low ends and the high ends.
+
+        >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+        >>> estimate = towns.release([10, 20, 30, 40, 50])
+        >>> low, high = towns.intervals(estimate)[0]
+        >>> bool(low[0] <= estimate.levels[0][0] <= high[0])
+        True
         """
         import numpy as np
 
@@ -355,6 +392,9 @@ class Hierarchy(Mechanism):
 
         Args:
             simultaneous: Bound the errors of all nodes together instead of each one alone.
+
+        >>> round(Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1).accuracy(), 1)
+        7.1
         """
         return max(float(widths.max()) for widths in self.half_widths(confidence, simultaneous=simultaneous))
 

@@ -89,14 +89,15 @@ class Histogram(Solvable, Mechanism):
                 "keys", self.keys, "give either keys or edges", "Write keys=['a', 'b'] or edges=[0, 10, 20]."
             )
         if self.edges is not None:
-            exact = (checks.exact(edges=edge) for edge in _sequence(edges=self.edges))
+            given = self.edges
+            exact = checks.numbers(_sequence(edges=given), edges=given)
             edges = tuple(quotient(edge.numerator, edge.denominator) for edge in exact)
             self._set(edges=edges)
             if len(edges) < 2 or not all(
                 -math.inf < left < right < math.inf for left, right in itertools.pairwise(edges)
             ):
                 raise InvalidParameter(
-                    "edges", edges, "must be two or more increasing floats", "Write edges=[0, 10, 20]."
+                    "edges", given, "must be two or more increasing floats", "Write edges=[0, 10, 20]."
                 )
             return tuple(itertools.pairwise(edges)), edges
         keys = _sequence(keys=self.keys)

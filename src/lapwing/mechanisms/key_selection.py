@@ -78,7 +78,11 @@ class KeySelection(Solvable, Mechanism):
         self._set(_tests=tests, _curve=Curve.of(epsilon / tests, delta / tests))
 
     def privacy_loss(self) -> ApproxDP:
-        """(ε, δ): the sum over the tests that one unit can change."""
+        """(ε, δ): the sum over the tests that one unit can change.
+
+        >>> print(KeySelection(epsilon=1, delta=1e-6, max_groups_per_unit=3).privacy_loss())
+        ε = 1, δ = 1e-06 (add_remove, per person)
+        """
         epsilon, delta = self._tests * self._curve.epsilon, self._tests * self._curve.delta
         return ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
 
@@ -87,6 +91,9 @@ class KeySelection(Solvable, Mechanism):
 
         Returns:
             The loss as ρ with a δ, for accounts that add up zero-concentrated losses.
+
+        >>> print(KeySelection(epsilon=1, delta=1e-6).zcdp_loss())
+        ρ = 0.462118, δ = 1e-06 (add_remove, per person)
         """
         epsilon, delta = self._curve.epsilon, self._tests * self._curve.delta
         power = exp_down(-min(epsilon, _STEEPEST))
@@ -133,6 +140,10 @@ class KeySelection(Solvable, Mechanism):
 
         Raises:
             InvalidParameter: If units is not a whole number from 0 on.
+
+        >>> keys = KeySelection(epsilon=1, delta=1e-6)
+        >>> keys.probability(1) <= 1e-6, round(keys.probability(15), 2)
+        (True, 0.89)
         """
         bits = 2 * WORD_BITS + math.ceil(1 / self._curve.delta).bit_length()
         return float(Fraction(self._curve.chance(checks.whole(minimum=0, units=units))(bits)[1], 1 << bits))

@@ -1,4 +1,4 @@
-"""Grids to choose a value from: coarser than grids to sum on, and with the data in order."""
+"""Candidates for mechanisms that choose a number, such as a quantile: the points of a grid between public bounds."""
 
 from __future__ import annotations
 

@@ -59,7 +59,11 @@ class Maximum(Solvable, Mechanism):
         self._set(_grid=grid, _noise=noise)
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε: the width of the bounds over the scale of the noise."""
+        """Pure ε: the width of the bounds over the scale of the noise.
+
+        >>> print(Maximum(epsilon=1, bounds=(0, 10)).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         return self._noise.privacy_loss()
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
@@ -70,6 +74,9 @@ class Maximum(Solvable, Mechanism):
 
         Returns:
             A number that may lie far outside the bounds, an int on a whole grid and else a float.
+
+        >>> -400 < Maximum(epsilon=1, bounds=(0, 10)).release([5.2, 6.1, 5.8]) < 400
+        True
         """
         steps = self._grid.steps(data)
         largest = int(max(steps) if isinstance(steps, list) else steps.max()) if len(steps) else self._grid.bottom  # type: ignore[union-attr]

@@ -23,7 +23,8 @@ class Mechanism(metaclass=Helpful):
 
     Args:
         relation: Which data sets are neighbours. With "add_remove" one of them lacks one unit; with "replace" one
-            unit's data differs, and the number of units is public. State the sensitivity for this relation.
+            unit's data differs, and the number of units is public. Where a mechanism takes a sensitivity, state it for
+            this relation.
         unit: The word for who or what is protected, such as "person" or "visit". Every stated loss repeats it.
     """
 
@@ -51,7 +52,11 @@ class Mechanism(metaclass=Helpful):
         """The private answer.
 
         Args:
+            data: The data of one release; each mechanism says what it takes.
             entropy: Source of randomness; the secure one by default. Others are for tests and are not private.
+
+        Returns:
+            What may be shown.
         """
 
     @abstractmethod

@@ -65,6 +65,9 @@ class NoisyMax(Selection):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> NoisyMax(epsilon=1, sensitivity=1, candidates=["red", "green"], monotone=True).accuracy()
+        3.0
         """
         failure, unit, others = failure_of(confidence), rate(self._scale), self._count - 1
         return float_up(least(lambda gap: others * _overtakes(gap + 1, unit) <= failure) * self._granularity)

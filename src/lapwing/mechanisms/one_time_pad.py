@@ -40,7 +40,11 @@ class OneTimePad(Mechanism):
         check_replace(self.relation)
 
     def privacy_loss(self) -> PureDP:
-        """Nothing is lost."""
+        """Nothing is lost.
+
+        >>> print(OneTimePad().privacy_loss())
+        ε = 0 (replace, per person)
+        """
         return PureDP(0, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
@@ -59,6 +63,9 @@ class OneTimePad(Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> OneTimePad().accuracy()
+        1.0
         """
         return 1.0 if checks.probability(confidence=confidence) > Fraction(1, 2) else 0.0
 

@@ -63,6 +63,9 @@ class PermuteAndFlip(Selection):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> PermuteAndFlip(epsilon=1, sensitivity=1, candidates=3, monotone=True).accuracy()
+        2.0
         """
         failure, unit, count = failure_of(confidence), rate(self._scale), self._count
 

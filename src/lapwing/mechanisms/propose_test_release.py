@@ -56,7 +56,11 @@ class ReleaseAfterTest(Solvable, Mechanism):
         """The distance of the data from instability, and the answer in grid steps."""
 
     def privacy_loss(self) -> ApproxDP:
-        """(ε, δ): test and answer add up to ε, and δ is the chance that unstable data pass the test."""
+        """(ε, δ): test and answer add up to ε, and δ is the chance that unstable data pass the test.
+
+        >>> print(StableMedian(epsilon=2, delta=1e-6, bound=1, bounds=(0, 120)).privacy_loss())
+        ε = 2, δ = 6.07897e-07 (add_remove, per person)
+        """
         rate = 1 / self._test_scale
         passes = exp_up(-min(self._passing * rate, Fraction(1000))) / (1 + exp_down(-min(rate, Fraction(1000))))
         delta = min(checks.probability(delta=self.delta), passes)
@@ -81,7 +85,11 @@ class ReleaseAfterTest(Solvable, Mechanism):
         return from_steps(steps, self._granularity)
 
     def accuracy(self, confidence: float = 0.95) -> float:
-        """The half-width of the noise on the answer, given that there is one (rounding to the grid not counted)."""
+        """The half-width of the noise on the answer, given that there is one (rounding to the grid not counted).
+
+        >>> round(StableMedian(epsilon=2, delta=1e-6, bound=1, bounds=(0, 120)).accuracy(), 1)
+        3.0
+        """
         failure = 1 - checks.probability(confidence=confidence)
         return float_up(laplace_half_width(self._scale, failure) * self._granularity)
 

@@ -125,6 +125,10 @@ class Quantile(Solvable, Mechanism):
 
         Returns:
             A draw. While its `wanted` is a cell, `refine` it with finer counts; then read its `value`.
+
+        >>> draw = Quantile(epsilon=1, bounds=(0, 100), q=0.9, granularity=1).start([(20, 1, 5), (67, 1, 3)])
+        >>> draw.wanted is None, 0 <= draw.value <= 100
+        (True, True)
         """
         return QuantileDraw(cells, self._share, self._scale, self._ladder, entropy)
 

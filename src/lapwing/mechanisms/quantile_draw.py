@@ -1,4 +1,4 @@
-"""A quantile drawn from counts in coarse cells, which asks for finer ones only where the draw depends on them.
+"""Draws a quantile from counts in coarse cells. Finer counts are asked for only where the draw depends on them.
 
 Known are the numbers of values below some grid points. Between two of them the rank of a point, and so its gap to the
 rank asked for, is known within limits. A cell is proposed with the weight it has at its smallest possible gap; a point
@@ -40,8 +40,26 @@ class QuantileDraw:
     """One release of a `Quantile` in progress. All but `value` is secret, even which cells are wanted and how many.
 
     While `wanted` is a cell, count the values in it more finely and tell `refine`; then `value` is there.
+    `Quantile.start` makes one.
 
     Proof: quantile.md
+
+    Args:
+        cells: Triples (first point, number of points, number of values), ascending, in grid steps.
+        share: The share of the values that should lie below the released point.
+        scale: The scale of the exponential mechanism, in ranks times the denominator of `share`.
+        ladder: The grid of points.
+        entropy: Source of randomness.
+
+    >>> from lapwing.mechanisms import Median
+    >>> ages = [31, 35, 48, 52, 67]
+    >>> draw = Median(epsilon=1, bounds=(0, 100), granularity=1).start([(0, 50, 3), (50, 51, 2)])
+    >>> while draw.wanted is not None:
+    ...     cell = draw.wanted
+    ...     inside = [age for age in ages if cell.start <= age < cell.start + cell.width]
+    ...     draw.refine(inside, [1] * len(inside))
+    >>> 0 <= draw.value <= 100
+    True
     """
 
     __slots__ = (
@@ -86,6 +104,22 @@ class QuantileDraw:
 
         Or, with a `width`, the first points and the counts of smaller cells within it. Cells without values may be left
         out. What was told is remembered.
+
+        Args:
+            starts: The first points of the smaller cells, or the distinct values, in ascending order.
+            counts: How many values lie in each.
+            width: How many points each smaller cell has.
+
+        Raises:
+            InvalidCall: If the draw is done already.
+            InvalidParameter: If the counts do not add up to those of the cell, or a smaller cell is not within it.
+
+        >>> from lapwing.mechanisms import Median
+        >>> draw = Median(epsilon=1, bounds=(0, 100), granularity=1).start([(0, 101, 3)])
+        >>> while draw.wanted is not None:  # all three values are 48
+        ...     draw.refine([48], [3])
+        >>> 0 <= draw.value <= 100
+        True
         """
         index = self._want
         if index is None:

@@ -8,16 +8,27 @@ and rounded record lies between the rounded bounds, and it does not matter which
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_down, float_up
-from lapwing.mechanisms.grid import LARGEST_EXPONENT, SMALL, SMALLEST, is_array, is_date, power_of_two, quotient, tame
+from lapwing.mechanisms.grid import (
+    LARGEST_EXPONENT,
+    SMALL,
+    SMALLEST,
+    is_array,
+    is_date,
+    is_present,
+    power_of_two,
+    quotient,
+    tame,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -219,6 +230,39 @@ def exact_sum(steps: Sequence[int] | NDArray[np.int64], largest: int) -> int:
     array: Any = steps
     part = _LARGEST_SUM // max(largest, 1)
     return sum(int(array[start : start + part].sum()) for start in range(0, len(array), part))
+
+
+class NoRow(Exception):
+    """What stands in a list of rows is neither a row nor absent: a number, a mapping, a table."""
+
+
+def row_of(row: Any, most: int | None = None) -> Sequence[Any] | None:
+    """The entries of a row in a list of rows; None for one that is absent: None, NaN and the like, or text.
+
+    Nothing else may count as absent: a row of a kind that we do not know would be lost without a word. What can be read
+    only once, such as a generator, is a row where `most` says how many entries it may have.
+    """
+    if isinstance(row, (list, tuple)):
+        return row
+    if row is None or isinstance(row, (str, bytes)):
+        return None
+    try:
+        if hasattr(type(row), "as_py"):  # a cell of arrow
+            return row_of(row.as_py(), most)
+        shape = getattr(row, "shape", None)
+        if shape == () and getattr(getattr(row, "dtype", None), "names", None):  # a record of numpy
+            return tuple(row.tolist())
+        if shape == () or not isinstance(row, Iterable):
+            if ratio_of(row) is None and not is_present(row):
+                return None
+        elif (shape is None or len(shape) == 1) and not isinstance(row, (Mapping, Set)):
+            if most is not None and isinstance(row, Iterator):
+                return list(islice(row, most + 1))
+            if isinstance(row, Sized) and (most is None or len(row) <= most):
+                return values_of(row)
+    except Exception:  # of a type of the user's own
+        pass
+    raise NoRow
 
 
 def place_of(record: object, places: Mapping[Any, int]) -> int | None:

@@ -85,7 +85,11 @@ class SampleAndAggregate(Solvable, Mechanism):
         self._set(bounds=tuple(self.bounds), _ladder=ladder, _scale=scale, _median=median)
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε, because one unit changes one output, by at most the whole range."""
+        """Pure ε, because one unit changes one output, by at most the whole range.
+
+        >>> print(SampleAndAggregate(epsilon=1, function=len, bounds=(0, 50), blocks=10).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         epsilon = self._ladder.width / self._scale if self.aggregate == "mean" else self._median.privacy_loss().epsilon
         return PureDP(epsilon, relation=self.relation, unit=self.unit)
 
@@ -156,6 +160,9 @@ class SampleAndAggregate(Solvable, Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1.
+
+        >>> SampleAndAggregate(epsilon=1, function=len, bounds=(0, 50), blocks=100).accuracy() < 1.5
+        True
         """
         if self.aggregate == "median":
             return self._median.accuracy(confidence)

@@ -79,11 +79,21 @@ class Selection(Solvable, Mechanism):
         return 1 if self.monotone else 2
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε, from the scale of the noise in grid steps."""
+        """Pure ε, from the scale of the noise in grid steps.
+
+        >>> from lapwing.mechanisms import PermuteAndFlip
+        >>> print(PermuteAndFlip(epsilon=1, sensitivity=1, candidates=3).privacy_loss())
+        ε = 1 (add_remove, per person)
+        """
         return PureDP(self._factor() * self._steps / self._scale, relation=self.relation, unit=self.unit)
 
     def zcdp_loss(self) -> ZCDP:
-        """The same release in zero-concentrated terms: ε²/2, as for every pure guarantee."""
+        """The same release in zero-concentrated terms: ε²/2, as for every pure guarantee.
+
+        >>> from lapwing.mechanisms import PermuteAndFlip
+        >>> print(PermuteAndFlip(epsilon=1, sensitivity=1, candidates=3).zcdp_loss())
+        ρ = 0.5 (add_remove, per person)
+        """
         return ZCDP(self.privacy_loss().epsilon ** 2 / 2, relation=self.relation, unit=self.unit)
 
     def _label(self, index: int) -> Any:

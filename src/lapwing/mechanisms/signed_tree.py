@@ -84,6 +84,9 @@ class SignedTree(Counter):
 
         Returns:
             The counter.
+
+        >>> SignedTree.for_epsilon(1, steps=365, sensitivity=1) == SignedTree(epsilon=1, steps=365, sensitivity=1)
+        True
         """
         return cls(epsilon=epsilon, steps=steps, sensitivity=sensitivity, **parameters)
 
@@ -102,6 +105,9 @@ class SignedTree(Counter):
 
         Raises:
             InvalidParameter: If rho is not positive, or if the constructor refuses another parameter.
+
+        >>> SignedTree.for_rho(0.5, steps=365, sensitivity=1).epsilon
+        Fraction(1, 1)
         """
         size = Fraction(math.isqrt(math.floor(2 * checks.positive(rho=rho) * (1 << 80))), 1 << 40)
         return cls(epsilon=size, steps=steps, sensitivity=sensitivity, **parameters)
@@ -112,11 +118,21 @@ class SignedTree(Counter):
         return 2 * self._half + 1
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε for the whole stream: how much one unit changes all nodes together, over the scale of the noise."""
+        """Pure ε for the whole stream: how much one unit changes all nodes together, over the scale of the noise.
+
+        >>> print(SignedTree(epsilon=1, steps=365, sensitivity=1).privacy_loss())
+        ε = 1 (add_remove, per event)
+        """
         return PureDP(self._shift / self._scale, relation=self.relation, unit=self.unit)
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing.
+
+        >>> tree = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> state = tree.observe(tree.observe(tree.open(), 1200), 1300)
+        >>> 2200 < tree.estimate(state)[0] < 2800
+        True
+        """
         self._check(state, 0)
         total = state.secret[0]
         for level, digit in enumerate(digits(state.step, self.branches)):
@@ -126,11 +142,21 @@ class SignedTree(Counter):
         return [float(wrapped(total))] if self.width == 1 else total.astype(float).tolist()
 
     def variance(self, step: int) -> float:
-        """The variance of each sum after so many steps: that of one node, times the number of nodes in the sum."""
+        """The variance of each sum after so many steps: that of one node, times the number of nodes in the sum.
+
+        >>> tree = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> tree.variance(3) == 3 * tree.variance(1)  # three nodes, and one
+        True
+        """
         return self._nodes(self._step(step)) * self._node_variance()
 
     def window_variance(self, start: int, stop: int) -> float:
-        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
+        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates.
+
+        >>> tree = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> tree.window_variance(0, 3) == tree.variance(3)
+        True
+        """
         return self._window_nodes(*self._window(start, stop)) * self._node_variance()
 
     def rms(self) -> float:
@@ -142,13 +168,22 @@ class SignedTree(Counter):
         return math.sqrt(total_nodes(self.steps, self.branches) / self.steps * self._node_variance())
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise on a sum, after one step or after the worst."""
+        """The half-width of the noise on a sum, after one step or after the worst.
+
+        >>> tree = SignedTree(epsilon=1, steps=365, sensitivity=1)
+        >>> round(tree.accuracy(step=1), 1), round(tree.accuracy(), 1)
+        (6.0, 29.0)
+        """
         failure = self._failures(confidence, simultaneous=simultaneous)
         nodes = self._most_nodes() if step is None else self._nodes(self._step(step))
         return sum_half_width(self._scale, nodes, failure)
 
     def window_accuracy(self, start: int, stop: int, confidence: float = 0.95) -> float:
-        """The half-width of the noise on the sum over the steps start + 1 … stop."""
+        """The half-width of the noise on the sum over the steps start + 1 … stop.
+
+        >>> round(SignedTree(epsilon=1, steps=365, sensitivity=1).window_accuracy(30, 37), 1)
+        15.0
+        """
         failure = self._failures(confidence, simultaneous=False)
         return sum_half_width(self._scale, self._window_nodes(*self._window(start, stop)), failure)
 

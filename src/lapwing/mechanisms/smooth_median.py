@@ -67,7 +67,11 @@ class SmoothMedian(Solvable, Mechanism):
         drawable(self._scale(Fraction(ladder.width)), granularity=self.granularity)
 
     def privacy_loss(self) -> ApproxDP:
-        """(ε, δ): half of ε for the move of the median, half for the change of the scale, and δ for the far tail."""
+        """(ε, δ): half of ε for the move of the median, half for the change of the scale, and δ for the far tail.
+
+        >>> print(SmoothMedian(epsilon=1, delta=1e-6, bounds=(0, 120)).privacy_loss())
+        ε = 1, δ = 1e-06 (add_remove, per person)
+        """
         return ApproxDP(self._epsilon, self._delta, relation=self.relation, unit=self.unit)
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
@@ -94,6 +98,10 @@ class SmoothMedian(Solvable, Mechanism):
 
         Raises:
             InvalidParameter: If confidence is not above 0 and below 1, or if smooth_sensitivity is negative.
+
+        >>> median = SmoothMedian(epsilon=1, delta=1e-6, bounds=(0, 120))
+        >>> median.accuracy(smooth_sensitivity=0.5) < median.accuracy()
+        True
         """
         failure, grid = 1 - checks.probability(confidence=confidence), self._ladder.granularity
         whole = self._ladder.width * grid

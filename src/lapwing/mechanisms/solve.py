@@ -1,4 +1,4 @@
-"""From accuracy to epsilon: the smallest epsilon whose answers are as accurate as asked."""
+"""Finds the smallest epsilon whose answers are as accurate as asked."""
 
 from __future__ import annotations
 
@@ -101,6 +101,10 @@ class Solvable:
 
         Raises:
             InvalidParameter: If no epsilon reaches this accuracy.
+
+        >>> from lapwing.mechanisms import Laplace
+        >>> print(Laplace.solve(within=10, sensitivity=1).privacy_loss())
+        ε = 0.2844 (add_remove, per person)
         """
         accuracy: Any = cls.accuracy  # type: ignore[attr-defined]
         options = {name: parameters.pop(name) for name in inspect.signature(accuracy).parameters if name in parameters}

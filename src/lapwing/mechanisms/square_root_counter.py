@@ -1,4 +1,4 @@
-"""The continual counter with an error near the lower bound: a factor of the prefix sums in whole numbers."""
+"""A continual counter with an error near the lower bound: the square-root factorisation in whole numbers."""
 
 from __future__ import annotations
 
@@ -115,6 +115,10 @@ class SquareRootCounter(Counter):
         Raises:
             InvalidParameter: If epsilon is not positive, if delta is not above 0 and below 1, or if the constructor
                 refuses another parameter.
+
+        >>> counter = SquareRootCounter.for_epsilon(1, 1e-6, steps=365, sensitivity=1)
+        >>> print(counter.privacy_loss())
+        ρ = 0.0243559 (add_remove, per event)
         """
         rho = largest_rho(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
         return cls.for_rho(rho, steps=steps, sensitivity=sensitivity, **parameters)
@@ -129,7 +133,13 @@ class SquareRootCounter(Counter):
         return (1 << 62 - self._layout.bits) // self.steps
 
     def estimate(self, state: CounterState) -> list[float]:
-        """The noisy sums of everything up to now. Reading them again costs nothing."""
+        """The noisy sums of everything up to now. Reading them again costs nothing.
+
+        >>> counter = SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1)
+        >>> state = counter.observe(counter.observe(counter.open(), 1200), 1300)
+        >>> 2400 < counter.estimate(state)[0] < 2600
+        True
+        """
         self._check(state, 0)
         if self.width == 1:
             return [math.fsum(state.public)]
@@ -153,7 +163,13 @@ class SquareRootCounter(Counter):
     def observe_many(
         self, state: CounterState, values: Any, entropy: Entropy = SYSTEM
     ) -> tuple[CounterState, NDArray[np.float64]]:
-        """Several steps at once: the state after them, and the estimates after each."""
+        """Several steps at once: the state after them, and the estimates after each.
+
+        >>> counter = SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1)
+        >>> state, sums = counter.observe_many(counter.open(), [1200, 1300, 1100])
+        >>> state.step, sums.shape
+        (3, (3, 1))
+        """
         import numpy as np
 
         from lapwing.mechanisms.square_root_batch import batch_of, next_batch
@@ -185,7 +201,12 @@ class SquareRootCounter(Counter):
         return discrete_gaussian_sampler(self._variance.numerator, self._variance.denominator)
 
     def variance(self, step: int) -> float:
-        """The variance of each sum after so many steps."""
+        """The variance of each sum after so many steps.
+
+        >>> counter = SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1)
+        >>> round(counter.variance(1), 2), round(counter.variance(365), 2)
+        (2.62, 9.17)
+        """
         return float(variances(self._layout)[self._step(step) - 1]) * float_up(self._variance) if step else 0.0
 
     def variances(self) -> NDArray[np.float64]:
@@ -193,12 +214,20 @@ class SquareRootCounter(Counter):
 
         Returns:
             An array with one variance for each step.
+
+        >>> SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1).variances().shape
+        (365,)
         """
         scaled: NDArray[np.float64] = variances(self._layout) * float_up(self._variance)
         return scaled
 
     def window_variance(self, start: int, stop: int) -> float:
-        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
+        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates.
+
+        >>> counter = SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1)
+        >>> counter.window_variance(30, 37) < counter.variance(30) + counter.variance(37)
+        True
+        """
         return window_variance(self._layout, *self._window(start, stop)) * float_up(self._variance)
 
     def rms(self) -> float:
@@ -206,17 +235,29 @@ class SquareRootCounter(Counter):
 
         Returns:
             The error to expect of a typical sum, in the units of the numbers.
+
+        >>> round(SquareRootCounter.for_rho(0.5, steps=1024, sensitivity=1).rms(), 2)
+        3.09
         """
         return math.sqrt(mean_variance(self._layout) * float_up(self._variance))
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
-        """The half-width of the noise on a sum, after one step or after the worst."""
+        """The half-width of the noise on a sum, after one step or after the worst.
+
+        >>> counter = SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1)
+        >>> round(counter.accuracy(step=1), 1), round(counter.accuracy(), 1)
+        (3.2, 5.9)
+        """
         failure = self._failures(confidence, simultaneous=simultaneous)
         variance = float(self.variances().max()) if step is None else self.variance(step)
         return self._half_width(variance, self.steps if step is None else step, failure)
 
     def window_accuracy(self, start: int, stop: int, confidence: float = 0.95) -> float:
-        """The half-width of the noise on the sum over the steps start + 1 … stop."""
+        """The half-width of the noise on the sum over the steps start + 1 … stop.
+
+        >>> round(SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1).window_accuracy(30, 37), 1)
+        5.0
+        """
         failure = self._failures(confidence, simultaneous=False)
         return self._half_width(self.window_variance(start, stop), stop, failure)
 

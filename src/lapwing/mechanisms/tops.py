@@ -24,7 +24,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.additive import wrong_length
+from lapwing.mechanisms.additive import ONE_PER_STEP, wrong_length
 from lapwing.mechanisms.exponential import exponential_gap
 from lapwing.mechanisms.grid import is_array, quotient
 from lapwing.mechanisms.ladder import Ladder, thresholds
@@ -122,7 +122,11 @@ class Tops(Mechanism):
         return float(self._quantile._share)
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε: the larger of the two losses, because an event is either among the first steps or later."""
+        """Pure ε: the larger of the two losses, because an event is either among the first steps or later.
+
+        >>> print(Tops(epsilon=1, bound=1000, steps=365, first=30).privacy_loss())
+        ε = 1 (add_remove, per event)
+        """
         return max(
             self._quantile.privacy_loss(), self._counter(1).privacy_loss(), key=lambda loss: Fraction(loss.epsilon)
         )
@@ -135,6 +139,10 @@ class Tops(Mechanism):
 
         Returns:
             The quote; print it to read it.
+
+        >>> quote = Tops(epsilon=1, bound=1000, steps=365, first=30).quote()
+        >>> quote.first, quote.confidence
+        (30, 0.95)
         """
         fine = 1 << 20  # grid steps in a threshold: so many that the grid does not matter
         width = float_up(Fraction(self._counter(fine).accuracy(confidence)) / fine)
@@ -158,6 +166,9 @@ class Tops(Mechanism):
 
         Returns:
             The first state.
+
+        >>> Tops(epsilon=1, bound=1000, steps=365, first=30).open().step
+        0
         """
         return TopsState(0, self._fingerprint, counts=(0,) * len(self._rungs))
 
@@ -174,6 +185,10 @@ class Tops(Mechanism):
 
         Raises:
             InvalidParameter: If all `steps` are over.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> stream.observe(stream.open(), [17, 250, 3]).step
+        1
         """
         self._check(state)
         if state.step == self.steps:
@@ -198,6 +213,11 @@ class Tops(Mechanism):
 
         Returns:
             The next state, and a list of totals; NaN while the first steps last.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> state, totals = stream.observe_many(stream.open(), [[17, 250, 3]] * 100)
+        >>> state.step, len(totals), totals[29]  # the first 30 choose the threshold
+        (100, 100, nan)
         """
         totals = []
         for step in values.tolist() if hasattr(values, "tolist") else values:
@@ -216,6 +236,11 @@ class Tops(Mechanism):
 
         Raises:
             InvalidParameter: If state belongs to a stream with other parameters.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> state, _ = stream.observe_many(stream.open(), [[17, 250, 3]] * 100)
+        >>> stream.threshold(stream.open()), 0 < stream.threshold(state) <= 1000
+        (None, True)
         """
         self._check(state)
         return None if state.rung is None else self._number(self._rungs[state.rung])
@@ -231,6 +256,10 @@ class Tops(Mechanism):
 
         Raises:
             InvalidParameter: If state belongs to a stream with other parameters.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> stream.estimate(stream.open())
+        0.0
         """
         self._check(state)
         return self._known(state) + self._open_steps(state) * max(state.levels.forecast, 0.0)
@@ -248,8 +277,14 @@ class Tops(Mechanism):
         Raises:
             InvalidParameter: If state belongs to a stream with other parameters, or if confidence is not above 0 and
                 below 1.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> state, _ = stream.observe_many(stream.open(), [[17, 250, 3]] * 100)
+        >>> stream.half_width(stream.open()), stream.half_width(state) <= stream.accuracy()
+        (inf, True)
         """
         self._check(state)
+        checks.probability(confidence=confidence)
         if state.rung is None or state.counter is None or state.counter.step == 0:
             return 0.0 if state.rung is not None else math.inf
         counter = self._counter(self._rungs[state.rung])
@@ -263,6 +298,10 @@ class Tops(Mechanism):
 
         Returns:
             True if a block ends there.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30, block=7)
+        >>> [step for step in range(1, 22) if stream.ends_block(step)]
+        [7, 14, 21]
         """
         return step % self._block == 0 or step == self.steps - self.first
 
@@ -280,6 +319,10 @@ class Tops(Mechanism):
 
         Raises:
             InvalidParameter: If no block ends within the range.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30, block=7)
+        >>> stream.range_half_width(250, 0, 7) < stream.range_half_width(250, 7, 70)
+        True
         """
         checks.whole(minimum=0, start=start)
         last = checks.whole(stop=stop) == self.steps - self.first
@@ -306,13 +349,17 @@ class Tops(Mechanism):
         """
         rows = data.tolist() if hasattr(data, "tolist") else list(data)
         if len(rows) != self.steps:
-            raise wrong_length(self.steps)
+            raise wrong_length(self.steps, ONE_PER_STEP)
         return self.observe_many(self.open(entropy), rows, entropy)[1][self.first :]
 
     def accuracy(self, confidence: float = 0.95) -> float:
         """How far a total of numbers cut off at the threshold may be off at the end of a block, at worst.
 
         The worst is a threshold at the bound; `half_width` tells it for the one that was chosen.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> stream.accuracy() > stream.accuracy(0.5)
+        True
         """
         counter = self._counter(self._rungs[-1])
         return float_up(Fraction(counter.accuracy(confidence)) * self._ladder.granularity)
@@ -326,6 +373,9 @@ class Tops(Mechanism):
 
         Returns:
             As many totals, none below 0 and none below the one before.
+
+        >>> Tops.looking_back([120.0, 90.0, 200.0])
+        [105.0, 105.0, 200.0]
         """
         return never_falling([max(float(total), 0.0) for total in totals])
 
@@ -346,6 +396,10 @@ class Tops(Mechanism):
 
         Raises:
             InvalidParameter: If state belongs to a stream with other parameters.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> len(stream.state_to_bytes(stream.open())) == stream.state_bytes
+        True
         """
         self._check(state)
         counter = b"" if state.counter is None else state.counter.to_bytes()
@@ -372,6 +426,11 @@ class Tops(Mechanism):
 
         Raises:
             InvalidParameter: If the bytes are damaged, or belong to a stream with other parameters.
+
+        >>> stream = Tops(epsilon=1, bound=1000, steps=365, first=30)
+        >>> state = stream.observe(stream.open(), [17, 250, 3])
+        >>> stream.state_from_bytes(stream.state_to_bytes(state)).step
+        1
         """
         if not isinstance(data, bytes) or len(data) != self.state_bytes or data[:4] != _MAGIC:
             raise _damaged("is not a stored state of this stream")

@@ -1,4 +1,4 @@
-"""Where a ToPS stream stands, and what it will cost."""
+"""The state of a ToPS stream between two steps, and a quote of what the stream costs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ class TopsState:
     >>> state = stream.observe(stream.open(), [17, 250, 3])
     >>> stream.state_from_bytes(stream.state_to_bytes(state)).step
     1
-    >>> type(state).__name__
-    'TopsState'
     """
 
     step: int
@@ -42,7 +40,23 @@ class TopsState:
 
 @dataclass(frozen=True, slots=True)
 class TopsQuote:
-    """What a stream costs and how accurate it will be, before anything is read."""
+    """What a stream costs and how accurate it will be, before anything is read.
+
+    Attributes:
+        loss: What the whole stream costs.
+        steps: How many steps the stream has at most.
+        first: How many of the first steps choose the threshold. They are not answered.
+        block: How many steps are added up before a total changes.
+        confidence: The probability that a total is within its half-width.
+        state_bytes: The size of a stored state.
+
+    >>> from lapwing.mechanisms import Tops
+    >>> quote = Tops(epsilon=1, bound=1000, steps=365, first=30).quote()
+    >>> print(quote.loss)
+    ε = 1 (add_remove, per event)
+    >>> quote.steps, quote.first, quote.confidence
+    (365, 30, 0.95)
+    """
 
     loss: PureDP
     steps: int

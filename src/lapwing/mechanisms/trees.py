@@ -80,6 +80,9 @@ class Tree(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If there is no level, or if there are too many nodes.
+
+        >>> Tree.even(4, 13).sizes  # four quarters of 13 weeks
+        (1, 4, 52)
         """
         import numpy as np
 
@@ -101,6 +104,9 @@ class Tree(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If leaves or fan_out is not a whole number from 2 on.
+
+        >>> Tree.over(12, fan_out=3).sizes
+        (1, 2, 4, 12)
         """
         import numpy as np
 
@@ -128,6 +134,9 @@ class Tree(metaclass=Helpful):
 
         Raises:
             InvalidParameter: If a position does not exist, or if positions fall.
+
+        >>> Tree.of_parents([[0, 0, 0], [0, 0, 1, 1, 2]]) == Tree([[3], [2, 2, 1]])
+        True
         """
         import numpy as np
 
@@ -185,6 +194,9 @@ class Tree(metaclass=Helpful):
 
         Returns:
             An array with a number for each node.
+
+        >>> Tree([[3], [2, 2, 1]]).counts(1).tolist()
+        [2, 2, 1]
         """
         counts: NDArray[np.int64] = self.children[level]
         return counts
@@ -198,6 +210,9 @@ class Tree(metaclass=Helpful):
 
         Returns:
             A value for each node of the next level.
+
+        >>> Tree([[3], [2, 2, 1]]).repeat([10, 20, 30], 1).tolist()
+        [10, 10, 20, 20, 30]
         """
         import numpy as np
 
@@ -215,6 +230,10 @@ class Tree(metaclass=Helpful):
 
         Returns:
             A sum for each node of the level; 0 for nodes without children.
+
+        >>> import numpy as np
+        >>> Tree([[3], [2, 2, 1]]).add(np.array([1, 2, 3, 4, 5]), 1).tolist()
+        [3, 7, 5]
         """
         import numpy as np
 
@@ -234,6 +253,9 @@ class Tree(metaclass=Helpful):
 
         Returns:
             A position for each node of the level.
+
+        >>> Tree([[3], [2, 2, 1]]).starts(1).tolist()
+        [0, 2, 4]
         """
         counts = self.counts(level)
         return counts.cumsum() - counts
@@ -246,6 +268,10 @@ class Tree(metaclass=Helpful):
 
         Returns:
             True if they have.
+
+        >>> tree = Tree([[3], [2, 2, 1]])
+        >>> tree.is_even(0), tree.is_even(1)
+        (True, False)
         """
         counts = self.counts(level)
         return bool(counts[0] > 0 and (counts == counts[0]).all())
@@ -255,6 +281,9 @@ class Tree(metaclass=Helpful):
 
         Returns:
             An array of positions for each level, from the root down.
+
+        >>> [places.tolist() for places in Tree([[3], [2, 2, 1]]).leaf_places()]
+        [[0], [0, 2, 4], [0, 1, 2, 3, 4]]
         """
         import numpy as np
 
@@ -277,6 +306,10 @@ class Tree(metaclass=Helpful):
 
         Returns:
             An array for each level, with a sum for each node.
+
+        >>> import numpy as np
+        >>> [level.tolist() for level in Tree([[3], [2, 2, 1]]).sums(np.array([1, 2, 3, 4, 5]))]
+        [[15], [3, 7, 5], [1, 2, 3, 4, 5]]
         """
         import numpy as np
 
@@ -297,6 +330,11 @@ class Tree(metaclass=Helpful):
 
         Returns:
             A value for each leaf.
+
+        >>> import numpy as np
+        >>> tree = Tree([[3], [2, 2, 1]])
+        >>> tree.leaf_values(tree.sums(np.array([1, 2, 3, 4, 5]))).tolist()
+        [1, 2, 3, 4, 5]
         """
         import numpy as np
 

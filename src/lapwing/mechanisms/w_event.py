@@ -25,7 +25,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.additive import wrong_length
+from lapwing.mechanisms.additive import ONE_PER_STEP, wrong_length
 from lapwing.mechanisms.grid import element_steps, is_array, saturated
 from lapwing.mechanisms.laplace import SMALLEST_SCALE
 from lapwing.mechanisms.mechanism import Mechanism
@@ -50,8 +50,6 @@ class WEventState:
     >>> state = mechanism.observe(mechanism.open(), 120)
     >>> state.step, state.released, mechanism.state_from_bytes(state.to_bytes()) == state
     (1, True, True)
-    >>> type(state).__name__
-    'WEventState'
     """
 
     parameters: bytes
@@ -79,6 +77,11 @@ class WEventState:
 
         Returns:
             The bytes, for `state_from_bytes` of the same mechanism.
+
+        >>> mechanism = UniformBudget(epsilon=1, window=7)
+        >>> state = mechanism.observe(mechanism.open(), 120)
+        >>> mechanism.state_from_bytes(state.to_bytes()) == state
+        True
         """
         head = _HEAD.pack(_MAGIC, self.parameters, self.step, self.since, self.shares, self.allowed)
         body = head + struct.pack(f">{len(self.values)}q{len(self.spent)}I", *self.values, *self.spent)
@@ -150,11 +153,19 @@ class WEvent(Mechanism):
         return PureDP(releases + decisions, relation=self.relation, unit=f"{self.unit} {words}")
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε for what one unit does in any `window` consecutive steps. A longer activity adds up."""
+        """Pure ε for what one unit does in any `window` consecutive steps. A longer activity adds up.
+
+        >>> print(UniformBudget(epsilon=1, window=7).privacy_loss())
+        ε = 1 (add_remove, per person in any 7 consecutive steps)
+        """
         return self._loss(Fraction(0))
 
     def open(self, entropy: Entropy = SYSTEM) -> WEventState:
-        """The state before the first step. No noise is drawn yet."""
+        """The state before the first step. No noise is drawn yet.
+
+        >>> UniformBudget(epsilon=1, window=7).open().step
+        0
+        """
         return WEventState(self._parameters, 0, (0,) * self.width, shares=1, spent=(0,) * self._memory())
 
     def observe(self, state: WEventState, values: Any, entropy: Entropy = SYSTEM) -> WEventState:
@@ -170,6 +181,10 @@ class WEvent(Mechanism):
 
         Raises:
             InvalidParameter: If the declared `steps` are over.
+
+        >>> mechanism = UniformBudget(epsilon=1, window=7)
+        >>> mechanism.observe(mechanism.open(), 120).step
+        1
         """
         self._check(state)
         if state.step == self.steps:
@@ -185,7 +200,13 @@ class WEvent(Mechanism):
     def observe_many(
         self, state: WEventState, values: Iterable[Any], entropy: Entropy = SYSTEM
     ) -> tuple[WEventState, list[list[int]]]:
-        """Close several steps: the last state, and the answer after each of them."""
+        """Close several steps: the last state, and the answer after each of them.
+
+        >>> mechanism = UniformBudget(epsilon=1, window=7, width=2)
+        >>> state, answers = mechanism.observe_many(mechanism.open(), [[500, 20], [501, 22]])
+        >>> state.step, len(answers), len(answers[0])
+        (2, 2, 2)
+        """
         answers = []
         for counts in values.tolist() if hasattr(values, "tolist") else values:
             state = self.observe(state, counts, entropy)
@@ -193,7 +214,13 @@ class WEvent(Mechanism):
         return state, answers
 
     def estimate(self, state: WEventState) -> list[int]:
-        """The counts that were last released, `width` of them. They may be negative."""
+        """The counts that were last released, `width` of them. They may be negative.
+
+        >>> mechanism = UniformBudget(epsilon=10, window=7)
+        >>> [count] = mechanism.estimate(mechanism.observe(mechanism.open(), 1200))
+        >>> 1150 < count < 1250
+        True
+        """
         self._check(state)
         return list(state.values)
 
@@ -208,6 +235,10 @@ class WEvent(Mechanism):
 
         Returns:
             The bound on the error.
+
+        >>> mechanism = UniformBudget(epsilon=1, window=7)
+        >>> mechanism.error_bound(mechanism.observe(mechanism.open(), 1200))
+        26.0
         """
         self._check(state)
         failure = (1 - checks.probability(confidence=confidence)) / 2
@@ -216,7 +247,12 @@ class WEvent(Mechanism):
         return self._repeated_error(state.allowed, failure) if state.allowed else math.inf
 
     def variance(self, state: WEventState) -> float:
-        """The variance of the noise in each count that was last released; infinite before the first release."""
+        """The variance of the noise in each count that was last released; infinite before the first release.
+
+        >>> mechanism = UniformBudget(epsilon=1, window=7)
+        >>> mechanism.variance(mechanism.open()), round(mechanism.variance(mechanism.observe(mechanism.open(), 1200)))
+        (inf, 98)
+        """
         self._check(state)
         never = state.since == state.step
         return math.inf if never else laplace_variance(self._scale(state.shares), _GRID)
@@ -229,11 +265,14 @@ class WEvent(Mechanism):
 
         Returns:
             An answer for each step, a number if the width is 1.
+
+        >>> len(UniformBudget(epsilon=1, window=7).release([1200, 1300, 1100]))
+        3
         """
         listed = as_records(data)
         rows = listed if isinstance(listed, list) else listed.tolist()
         if self.steps is not None and len(rows) != self.steps:
-            raise wrong_length(self.steps)
+            raise wrong_length(self.steps, ONE_PER_STEP)
         _, answers = self.observe_many(self.open(entropy), rows, entropy)
         return [answer for [answer] in answers] if self.width == 1 else answers
 
@@ -253,6 +292,11 @@ class WEvent(Mechanism):
 
         Raises:
             InvalidParameter: If these bytes are not a state of this mechanism.
+
+        >>> mechanism = UniformBudget(epsilon=1, window=7)
+        >>> state = mechanism.observe(mechanism.open(), 120)
+        >>> mechanism.state_from_bytes(state.to_bytes()) == state
+        True
         """
         hint = "Read the bytes that to_bytes wrote, with the parameters of then."
         if not isinstance(data, bytes) or len(data) != self.state_bytes:
@@ -283,7 +327,7 @@ class WEvent(Mechanism):
         if not isinstance(listed, list):
             listed = listed.tolist()
         if len(listed) != self.width:
-            raise wrong_length(self.width)
+            raise wrong_length(self.width, "Pass a row with one count for each, as wide as was declared.")
         return saturated(element_steps(value, _GRID) for value in listed)
 
     def _scale(self, shares: int) -> Fraction:
@@ -375,7 +419,11 @@ class _Adaptive(WEvent):
         self._set(_decision_scale=drawable(max(scale, SMALLEST_SCALE), epsilon=self.epsilon))
 
     def privacy_loss(self) -> PureDP:
-        """Pure ε for what one unit does in any `window` consecutive steps: decisions and releases together."""
+        """Pure ε for what one unit does in any `window` consecutive steps: decisions and releases together.
+
+        >>> print(BudgetAbsorption(epsilon=1, window=7).privacy_loss())
+        ε = 1 (add_remove, per person in any 7 consecutive steps)
+        """
         return self._loss(self.window * self.sensitivity / self._decision_scale)
 
     def accuracy(self, confidence: float = 0.95, *, releases: int = 0) -> float:
@@ -384,6 +432,10 @@ class _Adaptive(WEvent):
         With absorption, for twice as many: the steps after a release may have given up their share.
         With `releases`, so many steps came in between, and each was released as far as something was left to spend.
         Infinite if nothing is left for the step itself. `error_bound` tells it for each answer of a stream.
+
+        >>> mechanism = BudgetAbsorption(epsilon=1, window=7)
+        >>> mechanism.accuracy(), mechanism.accuracy(releases=1)
+        (45.0, inf)
         """
         failure = (1 - checks.probability(confidence=confidence)) / 2
         state = replace(self.open(), step=self.window, since=self.window)

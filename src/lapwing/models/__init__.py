@@ -37,6 +37,7 @@ from lapwing.models.queries import (
     learn_in_two_rounds,
     one_round_ceiling,
 )
+from lapwing.models.quote import FitQuote
 from lapwing.models.scaling import StandardScaler
 from lapwing.models.scoring import CoinFolds, PrivateScore
 from lapwing.models.search import PrivateGridSearch
@@ -51,6 +52,7 @@ __all__ = [
     "Conjunction",
     "Covariance",
     "DecisionTree",
+    "FitQuote",
     "GaussianNB",
     "KMeans",
     "LinearRegression",

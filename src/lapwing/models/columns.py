@@ -1,6 +1,7 @@
 """Reads tables of any kind as numbers within public bounds. No value of a record raises, warns or changes a shape.
 
-A feature that is not a finite number (None, NaN, an infinity, text) counts as the middle of its bounds. A row is left
+A feature that is not a finite number (None, NaN, an infinity, text) counts as the middle of its bounds. In a list of
+rows, one that is absent (None, NaN, text) counts as a row of such features. A row is left
 out if its target is not a finite number within reach, or not one of the public classes. Both rules look at one row
 alone.
 """
@@ -17,7 +18,16 @@ from numpy.typing import NDArray
 
 from lapwing import checks
 from lapwing.errors import InvalidParameter, MissingBounds
-from lapwing.mechanisms.records import as_column, column_values, is_frame, place_of, places_of, ratio_of
+from lapwing.mechanisms.records import (
+    NoRow,
+    as_column,
+    column_values,
+    is_frame,
+    place_of,
+    places_of,
+    ratio_of,
+    row_of,
+)
 
 Floats = NDArray[np.float64]
 
@@ -120,8 +130,12 @@ def _pair(name: str, pair: object) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def width_of(X: Any) -> int:
-    """How many columns a table has, which is public. Of rows in a list, only how long each is is seen."""
+def width_of(X: Any, listed: int | None = None) -> int:
+    """How many columns a table has, which is public. Of rows in a list, only how long each is is seen.
+
+    Where every row of a list is absent, or there is none, it has as many columns as the bounds list (`listed`), or one:
+    an error would tell that nobody else is in the data.
+    """
     if hasattr(X, "tocsr"):
         why = "is sparse, and the places of its entries would reveal something about people"
         raise InvalidParameter("X", f"<{type(X).__name__}>", why, "Pass a dense table: X.toarray().")
@@ -130,8 +144,12 @@ def width_of(X: Any) -> int:
     if is_frame(X) and hasattr(X, "shape") and len(names := _names(X)) != len(set(names)):
         raise InvalidParameter("X", f"<{type(X).__name__}>", "two columns have the same name", "Rename one of them.")
     if isinstance(X, (list, tuple)):
-        lengths = {_row_length(row) for row in X}
-        shape: Any = (len(X), *lengths) if lengths != {None} else ()
+        read = _rows(X)
+        lengths = {len(row) for row in read or () if row is not None} or {listed or 1}
+        if len(lengths) > 1:
+            hint = "All rows need the same number of entries. Write None for one that is absent."
+            raise InvalidParameter("X", f"<{type(X).__name__}>", "has rows of different lengths", hint)
+        shape: Any = () if read is None else (len(X), *lengths)
     else:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     if len(shape) != 2:
@@ -144,19 +162,25 @@ def width_of(X: Any) -> int:
     return int(shape[1])
 
 
-def _row_length(row: Any) -> int | None:
-    """How many entries a row of a list has; None for what is no row."""
-    return len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", None) == 1 else None
+def _rows(X: Sequence[Any]) -> list[Sequence[Any] | None] | None:
+    """The rows of a list, None for one that is absent; None for all if something else than a row is among them."""
+    try:
+        return [row_of(row) for row in X]
+    except NoRow:
+        return None
 
 
 def _names(frame: Any) -> list[Any]:
     return list(getattr(frame, "column_names", frame.columns))  # of arrow, or of pandas and polars
 
 
-def matrix(X: Any) -> Floats:
+def matrix(X: Any, columns: int | None = None) -> Floats:
     """A table as doubles, NaN for what is no finite number; each entry becomes what it becomes by itself."""
     if isinstance(X, (list, tuple)):
-        return np.array([[_number(value) for value in row] for row in X], dtype=np.float64)
+        columns = width_of(X) if columns is None else columns
+        absent = [None] * columns
+        numbers = [[_number(value) for value in (absent if row is None else row)] for row in _rows(X) or ()]
+        return np.array(numbers, dtype=np.float64).reshape(len(X), columns)
     if is_frame(X):
         return np.column_stack([_column(X[name]) for name in _names(X)])
     array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
@@ -164,8 +188,8 @@ def matrix(X: Any) -> Floats:
         if array.dtype.kind in "biuf":
             doubles = array.astype(np.float64, copy=False)
             return doubles.filled(np.nan) if isinstance(doubles, np.ma.MaskedArray) else doubles
-    numbers = [_number(value) for value in array.ravel().tolist()]
-    return np.array(numbers, dtype=np.float64).reshape(array.shape)
+    entries = [_number(value) for value in array.ravel().tolist()]
+    return np.array(entries, dtype=np.float64).reshape(array.shape)
 
 
 def targets(y: Any) -> Floats:

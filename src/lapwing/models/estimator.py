@@ -106,6 +106,10 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
             MissingBounds: If a column has no public bounds.
             InvalidParameter: If a public parameter does not fit. Nothing was spent.
             BudgetExceeded: If the account does not cover the fit. Nothing was spent.
+
+        >>> scaler = lw.models.StandardScaler(epsilon=1, bounds=(0, 100)).fit([[20], [30], [40]])
+        >>> print(scaler.privacy_loss_)
+        ε = 1 (add_remove, per person)
         """
         earlier = dict(vars(self))
         try:
@@ -115,7 +119,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         except BaseException:
             self.__dict__ = earlier
             raise
-        self._learn(recipe, matrix(X), self._target(y), entropy)
+        self._learn(recipe, matrix(X, self.n_features_in_), self._target(y), entropy)
         self.privacy_loss_ = recipe.loss
         return self
 
@@ -123,8 +127,8 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         """Forget what was learnt and check everything that is public."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        columns = width_of(X)
-        validate_data(self, X, skip_check_array=True)  # remembers the number and the names of the columns
+        columns = width_of(X, _listed(self))
+        validate_data(self, _outline(X, columns), skip_check_array=True)  # remembers the number and names of columns
         self._demand(X, y)
         return self._recipe(columns, self._names())
 
@@ -140,6 +144,10 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
 
         Raises:
             InvalidParameter: If the number of columns is not known, or if a parameter does not fit.
+
+        >>> quote = lw.models.LinearRegression(epsilon=1, bounds=(0, 10), target_bounds=(0, 100)).quote(2)
+        >>> print(quote.loss)
+        ε = 1 (add_remove, per person)
         """
         if columns is None:
             columns = self._names() or getattr(self, "n_features_in_", None) or _columns_of(self.bounds)
@@ -173,9 +181,9 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
     def _rows(self, X: Any) -> Floats:
         """Rows to apply a fitted model to; as many columns as were learnt from."""
         check_is_fitted(self)
-        width_of(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return matrix(X)
+        columns = width_of(X, self.n_features_in_)
+        validate_data(self, _outline(X, columns), reset=False, skip_check_array=True)
+        return matrix(X, columns)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "privacy_loss_")
@@ -228,6 +236,12 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator[R]):  # type: ignore[mis
 
         Returns:
             1 for a perfect prediction, 0 for one as good as the mean of `y`.
+
+        >>> import numpy as np
+        >>> X = np.arange(2000).reshape(-1, 1) % 100
+        >>> model = lw.models.LinearRegression(epsilon=10, bounds=(0, 100), target_bounds=(0, 300)).fit(X, 3 * X[:, 0])
+        >>> model.score(X, 3 * X[:, 0]) > 0.9
+        True
         """
         return _unpriced(self, super().score(X, y, sample_weight))
 
@@ -259,6 +273,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator[R]):  # type: ignore[m
 
         Returns:
             A number from 0 to 1. A `NotPrivateWarning` says that it is not protected.
+
+        >>> import numpy as np
+        >>> X = np.arange(2000).reshape(-1, 1) % 100
+        >>> model = lw.models.LogisticRegression(epsilon=10, bounds=(0, 100), classes=[0, 1]).fit(X, X[:, 0] > 50)
+        >>> model.score(X, X[:, 0] > 50) > 0.8
+        True
         """
         return _unpriced(self, super().score(X, y, sample_weight))
 
@@ -294,6 +314,24 @@ def _unpriced(estimator: object, score: float) -> float:
 
 
 _COLUMNS = "Write quote(columns=10), or their names: quote(columns=['age', 'height'])."
+
+
+def _outline(X: Any, columns: int) -> Any:
+    """What scikit-learn looks at. Of a list of rows it would see the first one, which may be absent."""
+    return np.broadcast_to(0.0, (len(X), columns)) if isinstance(X, (list, tuple)) else X
+
+
+def _listed(estimator: Any) -> int | None:
+    """How many columns the bounds list; those of the first estimator that has any, where one holds others."""
+    bounds, steps = getattr(estimator, "bounds", None), getattr(estimator, "steps", None)
+    inner = steps[0][-1] if isinstance(steps, list) and steps else getattr(estimator, "estimator", None)
+    if bounds is None:
+        return None if inner is None else _listed(inner)
+    try:
+        columns = _columns_of(bounds)
+    except InvalidParameter:
+        return None
+    return columns if isinstance(columns, int) else len(columns)
 
 
 def _columns_of(bounds: Any) -> int | list[str]:

@@ -187,6 +187,11 @@ class SelectFeatures(PrivateTransformer[_Recipe]):
 
         Returns:
             The same rows with fewer columns; values are not clamped. They are not private.
+
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, (2000, 5))
+        >>> selector = SelectFeatures(2, epsilon=10, bounds=(-1, 1), target_bounds=(-2, 2))
+        >>> selector.fit(rows, rows[:, 1] + rows[:, 3]).transform(rows[:3]).shape
+        (3, 2)
         """
         rows = self._rows(X)
         kept, middle = rows[:, self.support_], self._box(rows.shape[1], self._names()).middle[self.support_]
@@ -203,6 +208,11 @@ class SelectFeatures(PrivateTransformer[_Recipe]):
 
         Raises:
             InvalidParameter: If the names are not as many as the columns, or not those of the fit.
+
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, (2000, 3))
+        >>> selector = SelectFeatures(1, epsilon=10, bounds=(-1, 1), target_bounds=(-1, 1)).fit(rows, rows[:, 1])
+        >>> selector.get_feature_names_out(["age", "income", "visits"]).tolist()
+        ['income']
         """
         check_is_fitted(self)
         names = self._names() or [f"x{place}" for place in range(len(self.support_))]

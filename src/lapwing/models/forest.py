@@ -318,6 +318,11 @@ class RandomForest(PrivateClassifier[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> ages, member = np.arange(1000).reshape(-1, 1) % 100, np.arange(1000) % 100 >= 50
+        >>> forest = RandomForest(epsilon=1, bounds=(0, 100), classes=[False, True]).fit(ages, member)
+        >>> forest.predict_proba([[5], [95]]).shape
+        (2, 2)
         """
         odds = np.exp(self._scores(X))
         probabilities: Floats = odds / odds.sum(axis=1, keepdims=True)

@@ -211,6 +211,11 @@ class KMeans(PrivateClusterer[_Recipe]):
 
         Returns:
             For each row the place of the nearest centre in `cluster_centers_`.
+
+        >>> rows = np.repeat([[1.0, 1.0], [9.0, 9.0]], 1000, axis=0)
+        >>> first, second, third = KMeans(2, epsilon=10, bounds=(0, 10)).fit(rows).predict([[0, 0], [2, 2], [8, 8]])
+        >>> bool(first == second != third)
+        True
         """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
@@ -228,6 +233,10 @@ class KMeans(PrivateClusterer[_Recipe]):
 
         Returns:
             For each row the place of the nearest centre in `cluster_centers_`.
+
+        >>> rows = np.repeat([[1.0, 1.0], [9.0, 9.0]], 1000, axis=0)
+        >>> np.bincount(KMeans(2, epsilon=10, bounds=(0, 10)).fit_predict(rows)).tolist()
+        [1000, 1000]
         """
         return self.fit(X).predict(X)
 

@@ -215,6 +215,11 @@ class OccamLearner(PrivateClassifier[_Recipe]):
 
         Returns:
             A label for each row. Predicting costs nothing, but the labels describe these rows.
+
+        >>> X = np.arange(200).reshape(-1, 1) / 200
+        >>> learner = OccamLearner(concepts=thresholds(1, [0.25, 0.5, 0.75]), random_state=1).fit(X, X[:, 0] > 0.5)
+        >>> learner.predict([[0.1], [0.9]]).tolist()
+        [0, 1]
         """
         rows = self._rows(X)
         return np.asarray(self.classes_[_said(self.concept_, rows).astype(int)])

@@ -51,7 +51,7 @@ from lapwing.privacy import Loss
 from lapwing.privacy.quotes import Line
 
 METHODS = ("sufficient_statistics", "functional", "output")
-_ROWS_WORTH = "by as much as adding or removing {} rows could change this number"
+_ROWS_WORTH = "as much as {} extreme rows can change this number"
 _ROWS = (60.0, 36.0)
 """For fewer rows than so many standard deviations of the noise along the path, only the mean of the target is learnt;
 for Laplace noise, and for Gaussian noise, whose rows are of a size in l2."""
@@ -364,6 +364,11 @@ class LinearRegression(PrivateRegressor[_Recipe]):
 
         Returns:
             Sentences; none if the noise hides no slope.
+
+        >>> X = np.arange(2000).reshape(-1, 1) % 100
+        >>> model = LinearRegression(epsilon=10, bounds=(0, 100), target_bounds=(0, 300)).fit(X, 3.0 * X[:, 0])
+        >>> model.notes()  # a fit of fewer rows might say that the noise hides every slope
+        ()
         """
         if self.learnt_ == "mean":
             why = "The noise hides every slope: only the mean of the target could be learnt."
@@ -393,6 +398,11 @@ class LinearRegression(PrivateRegressor[_Recipe]):
 
         Returns:
             A number within `target_bounds` for each row.
+
+        >>> X = np.arange(2000).reshape(-1, 1) % 100
+        >>> model = LinearRegression(epsilon=10, bounds=(0, 100), target_bounds=(0, 300)).fit(X, 3.0 * X[:, 0])
+        >>> bool(120 < model.predict([[50]])[0] < 180)
+        True
         """
         rows = self._rows(X)
         box, target_box = self._box(rows.shape[1], self._names()), self._target_box()

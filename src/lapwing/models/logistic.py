@@ -114,7 +114,7 @@ class _Recipe:
             what = "the function that is minimised" + (
                 "" if self.method == "objective" else " (or sums for each class)"
             )
-            worth = "as much as {} rows could change its gradient"
+            worth = "as much as {} extreme rows can change its gradient"
             lines.append(Line(what, self._parts[1].loss, tilt.accuracy() / GRID, worth))
         return tuple(lines)
 
@@ -215,6 +215,11 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
 
         Returns:
             For two classes one number for each row, above 0 for the second class. For more, a column for each class.
+
+        >>> X = np.arange(2000).reshape(-1, 1) % 100
+        >>> model = LogisticRegression(epsilon=10, bounds=(0, 100), classes=[0, 1]).fit(X, X[:, 0] > 50)
+        >>> (model.decision_function([[10], [90]]) > 0).tolist()
+        [False, True]
         """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
@@ -229,6 +234,11 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> X = np.arange(2000).reshape(-1, 1) % 100
+        >>> model = LogisticRegression(epsilon=10, bounds=(0, 100), classes=[0, 1]).fit(X, X[:, 0] > 50)
+        >>> model.predict_proba([[5], [95]]).round().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
         scores = self.decision_function(X)
         if scores.ndim == 2:
@@ -244,6 +254,11 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> X = np.arange(2000).reshape(-1, 1) % 100
+        >>> model = LogisticRegression(epsilon=10, bounds=(0, 100), classes=[0, 1]).fit(X, X[:, 0] > 50)
+        >>> np.exp(model.predict_log_proba([[5], [95]])).round().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -139,6 +139,12 @@ class GaussianNB(PrivateClassifier[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
+        >>> model = model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100)
+        >>> low, high = model.predict_joint_log_proba([[1.5]])[0]
+        >>> bool(low > high)
+        True
         """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
@@ -160,6 +166,11 @@ class GaussianNB(PrivateClassifier[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
+        >>> model = model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100)
+        >>> np.exp(model.predict_log_proba([[1.5], [8.5]])).round().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
         joint = self.predict_joint_log_proba(X)
         joint -= joint.max(axis=1, keepdims=True)
@@ -174,6 +185,11 @@ class GaussianNB(PrivateClassifier[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
+        >>> model = model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100)
+        >>> model.predict_proba([[1.5], [8.5]]).round().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
         return np.exp(self.predict_log_proba(X))
 

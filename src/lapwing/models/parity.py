@@ -108,6 +108,10 @@ class ParityLearner(PrivateClassifier[_Recipe]):
 
         Returns:
             A label for each row; always the first class if nothing was learnt.
+
+        >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 40
+        >>> ParityLearner(epsilon=2, random_state=3).fit(X, [a ^ c for a, b, c in X]).predict([[1, 0, 0], [1, 0, 1]])
+        array([1, 0])
         """
         bits = self._rows(X) == 1
         odd = bits[:, list(self.parity_ or ())].sum(axis=1) % 2

@@ -98,6 +98,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type:
 
         Returns:
             A row for each row and a column for each component. They are not private: each describes one row of `X`.
+
+        >>> rows = [[value, 10 - value] for value in range(11)] * 100
+        >>> PCA(1, epsilon=10, bounds=(0, 10)).fit(rows).transform([[2, 8], [5, 5]]).shape
+        (2, 1)
         """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
@@ -112,6 +116,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type:
 
         Returns:
             Rows with the columns of the fit.
+
+        >>> rows = [[value, 10 - value] for value in range(11)] * 100
+        >>> model = PCA(1, epsilon=10, bounds=(0, 10)).fit(rows)
+        >>> bool(abs(model.inverse_transform(model.transform([[2, 8]])) - [[2, 8]]).max() < 2)
+        True
         """
         result: Floats = np.asarray(X, dtype=float) @ self.components_ + self.mean_
         return result

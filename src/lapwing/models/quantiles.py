@@ -152,6 +152,11 @@ class QuantileTransformer(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  #
 
         Returns:
             A table of the same shape.
+
+        >>> ages = np.arange(10_000).reshape(-1, 1) % 80
+        >>> transformer = QuantileTransformer(epsilon=10, bounds=(0, 120)).fit(ages)
+        >>> bool(30 < transformer.inverse_transform([[0.5]])[0, 0] < 50)
+        True
         """
         shares = np.array(X, dtype=float)
         if self.output_distribution == "normal":

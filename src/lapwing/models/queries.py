@@ -77,6 +77,9 @@ class QueryOracle:
 
         Returns:
             The loss of one answer, for the person who gives it.
+
+        >>> print(QueryOracle(np.zeros((1000, 1)), np.ones(1000), epsilon=2).privacy_loss())
+        ε = 2 (replace, per person)
         """
         return self._coins.privacy_loss()
 
@@ -109,6 +112,10 @@ class QueryOracle:
         Raises:
             InvalidCall: If too few people are left, or if the query does not give one number per person.
             InvalidParameter: If people is not a whole number from 1 on.
+
+        >>> oracle = QueryOracle(np.zeros((1000, 1)), np.ones(1000), epsilon=2)
+        >>> sorted({float(answer) for answer in oracle.answers(lambda X, y: y, people=600)})
+        [-1.0, 1.0]
         """
         count = checks.whole(people=people)
         if count > self.remaining:
@@ -153,6 +160,10 @@ class QueryOracle:
         Raises:
             InvalidParameter: If tolerance is not positive, if queries is not a whole number from 1 on, or if failure is
                 not above 0 and below 1.
+
+        >>> oracle = QueryOracle(np.zeros((1000, 1)), np.ones(1000), epsilon=2)
+        >>> oracle.people_for(0.2) < oracle.people_for(0.1)
+        True
         """
         risk = checks.probability(failure=failure) / checks.whole(queries=queries)
         return math.ceil(2 * float(ln_up(2 / risk)) / (float(checks.positive(tolerance=tolerance)) * self._slope) ** 2)
@@ -218,6 +229,10 @@ class MaskedParity:
         Raises:
             InvalidCall: If bits is not a power of two.
             InvalidParameter: If bits is not a whole number from 2 on.
+
+        >>> from lapwing.noise import SYSTEM
+        >>> len(MaskedParity.drawn(8, SYSTEM).secret)
+        8
         """
         coins = np.asarray(bernoulli(0.5, check_power(bits) + 1, entropy)).tolist()
         return cls(tuple(coins[:-1]), coins[-1])
@@ -237,6 +252,10 @@ class MaskedParity:
         Raises:
             InvalidCall: If bits is not a power of two.
             InvalidParameter: If bits is not a whole number from 2 on.
+
+        >>> from lapwing.noise import SYSTEM
+        >>> MaskedParity.draw(8, 1000, SYSTEM).shape  # eight bits, the place and the mask
+        (1000, 10)
         """
         x = np.asarray(bernoulli(0.5, rows * check_power(bits), entropy)).reshape(rows, bits)
         place = uniform_below(bits, rows, entropy)

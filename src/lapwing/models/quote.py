@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class FitQuote(Quote):
-    """The price of a fit."""
+    """The price of a fit.
+
+    Attributes:
+        estimator: The name of the estimator.
+
+    >>> from lapwing.models import LinearRegression
+    >>> quote = LinearRegression(epsilon=1, bounds=(0, 10), target_bounds=(0, 100)).quote(1)
+    >>> print(quote.estimator, "costs", quote.loss)
+    LinearRegression costs ε = 1 (add_remove, per person)
+    """
 
     estimator: str
 

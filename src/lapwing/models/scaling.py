@@ -119,6 +119,10 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
 
         Returns:
             A table of the same shape. It is not private: each row describes one row of `X`.
+
+        >>> scaler = StandardScaler(epsilon=10, bounds=(0, 100)).fit(np.arange(1000).reshape(-1, 1) % 100)
+        >>> bool(abs(scaler.transform([[50]])[0, 0]) < 0.5)
+        True
         """
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
@@ -133,6 +137,10 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
 
         Returns:
             A table of the same shape.
+
+        >>> scaler = StandardScaler(epsilon=10, bounds=(0, 100)).fit(np.arange(1000).reshape(-1, 1) % 100)
+        >>> scaler.inverse_transform(scaler.transform([[50.0]])).round(6).tolist()
+        [[50.0]]
         """
         result: Floats = np.asarray(X, dtype=float) * self.scale_ + self.mean_
         return result

@@ -196,6 +196,9 @@ class CoinFolds:
 
         Returns:
             The number of folds.
+
+        >>> CoinFolds(3).get_n_splits()
+        3
         """
         return self.folds
 

@@ -79,8 +79,9 @@ class _Recipe:
 class PrivateGridSearch(PrivateEstimator[_Recipe]):
     """Fits a private estimator with every setting of a grid and keeps one that predicts (nearly) best.
 
-    Privacy: apart: the largest of the candidates' losses and epsilon; shared: the larger of the candidates' sum and
-    epsilon; a refit adds the largest of the candidates' losses. add_remove, one row.
+    Privacy: add_remove, one row. With `training="apart"`, each candidate is trained on rows of its own: the loss is the
+    largest of the candidates' losses and epsilon. With `training="shared"`, all are trained on the same rows: the loss
+    is the larger of the sum of the candidates' losses and epsilon. A refit adds the largest of the candidates' losses.
     Accuracy: with probability 1 − β the choice is wrong on at most ln(k/β)/ε validation rows more than the best.
     Proof: search.md
 
@@ -225,6 +226,12 @@ class PrivateGridSearch(PrivateEstimator[_Recipe]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> X = np.arange(3000).reshape(-1, 1) % 100
+        >>> tree = lw.models.DecisionTree(epsilon=5, bounds=(0, 100), classes=[False, True])
+        >>> search = PrivateGridSearch(tree, {"max_depth": [1, 2]}, epsilon=1).fit(X, X[:, 0] > 50)
+        >>> search.predict_proba([[20], [80]]).round().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
         self._rows(X)
         return np.asarray(self.best_estimator_.predict_proba(X))
@@ -238,6 +245,12 @@ class PrivateGridSearch(PrivateEstimator[_Recipe]):
 
         Returns:
             The share of rows predicted rightly, or R² for numbers.
+
+        >>> X = np.arange(3000).reshape(-1, 1) % 100
+        >>> tree = lw.models.DecisionTree(epsilon=5, bounds=(0, 100), classes=[False, True])
+        >>> search = PrivateGridSearch(tree, {"max_depth": [1, 2]}, epsilon=1).fit(X, X[:, 0] > 50)
+        >>> search.score(X, X[:, 0] > 50) > 0.8
+        True
         """
         self._rows(X)
         return float(self.best_estimator_.score(X, y))

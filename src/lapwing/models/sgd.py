@@ -48,6 +48,12 @@ class DescentClassifier(PrivateClassifier[Plan]):
 
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
+
+        >>> import numpy as np
+        >>> X = np.arange(1000).reshape(-1, 1) % 100
+        >>> model = lw.models.SGDClassifier(epsilon=10, delta=1e-6, bounds=(0, 100), classes=[False, True])
+        >>> model.fit(X, X[:, 0] > 50).predict_proba([[5], [95]]).shape
+        (2, 2)
         """
         return softmax(self._scores(X) / SCORE_STEP)
 
@@ -59,6 +65,12 @@ class DescentClassifier(PrivateClassifier[Plan]):
 
         Returns:
             A label for each row. Predicting costs nothing, but the labels describe these rows.
+
+        >>> import numpy as np
+        >>> X = np.arange(1000).reshape(-1, 1) % 100
+        >>> model = lw.models.SGDClassifier(epsilon=10, delta=1e-6, bounds=(0, 100), classes=[False, True])
+        >>> model.fit(X, X[:, 0] > 50).predict([[5], [95]]).tolist()
+        [False, True]
         """
         chosen = np.argmax(self._scores(X), axis=1)
         return np.asarray(self.classes_[chosen])

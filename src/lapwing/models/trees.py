@@ -276,6 +276,12 @@ class DecisionTree(PrivateClassifier[_Recipe]):
 
         Returns:
             For each row the place of its leaf in `counts_`.
+
+        >>> ages, member = np.arange(1000).reshape(-1, 1) % 100, np.arange(1000) % 100 >= 50
+        >>> tree = DecisionTree(max_depth=1, epsilon=10, bounds=(0, 100), classes=[False, True]).fit(ages, member)
+        >>> first, second = tree.apply([[20], [80]])
+        >>> bool(first != second)
+        True
         """
         rows = self._rows(X)
         return leaves_of(self.levels_, cells_of(self._box(rows.shape[1], self._names()), rows))
@@ -289,6 +295,11 @@ class DecisionTree(PrivateClassifier[_Recipe]):
         Returns:
             A row for each row and a column for each class, in the order of `classes_`. Leaves with few rows give nearly
                 equal probabilities.
+
+        >>> ages, member = np.arange(1000).reshape(-1, 1) % 100, np.arange(1000) % 100 >= 50
+        >>> tree = DecisionTree(max_depth=1, epsilon=10, bounds=(0, 100), classes=[False, True]).fit(ages, member)
+        >>> tree.predict_proba([[20], [80]]).round().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
         leaves = self.apply(X)
         return shares(self.counts_, self.noise_)[leaves]

@@ -74,6 +74,12 @@ class Entropy(ABC):
 
         Args:
             target: A writable block of bytes.
+
+        >>> from lapwing.noise import SYSTEM
+        >>> block = bytearray(16)
+        >>> SYSTEM.fill(memoryview(block))
+        >>> any(block)
+        True
         """
 
     def words(self, count: int, dtype: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
@@ -85,6 +91,11 @@ class Entropy(ABC):
 
         Returns:
             An array of that type and length.
+
+        >>> import numpy as np
+        >>> from lapwing.noise import SYSTEM
+        >>> SYSTEM.words(3, np.uint64).dtype
+        dtype('<u8')
         """
         import numpy as np
 

@@ -44,7 +44,15 @@ class Pool(Generic[T]):
         return len(self._stock) if self._process == process() else 0
 
     def fill(self) -> None:
-        """Fill up; call it between requests. What a parent process drew is thrown away."""
+        """Fill up; call it between requests. What a parent process drew is thrown away.
+
+        >>> from lapwing import noise
+        >>> pool = Pool(lambda: noise.discrete_laplace(10), size=100)
+        >>> draws = [pool.take() for _ in range(30)]
+        >>> pool.fill()
+        >>> len(pool)
+        100
+        """
         if self._process != process():
             self._stock, self._process = [], process()
         while len(self._stock) < self._size:

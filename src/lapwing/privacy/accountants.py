@@ -134,6 +134,10 @@ class PLD(Loss):
 
         Raises:
             InvalidParameter: If `size` is not a whole number of at least 1, or a delta reaches 1.
+
+        >>> noise = AdditiveNoise("gaussian", 10)
+        >>> round(PLD([noise]).for_group(2).epsilon_at(1e-6), 2), round(PLD([noise]).epsilon_at(1e-6), 2)
+        (0.83, 0.4)
         """
         k = checks.whole(size=size)
         return self._like((event.for_group(k), count) for event, count in self.events)
@@ -146,6 +150,12 @@ class PLD(Loss):
 
         Raises:
             UnsupportedConversion: Always.
+
+        >>> try:
+        ...     PLD([AdditiveNoise("gaussian", 10)]).to_renyi()
+        ... except UnsupportedConversion as error:
+        ...     print(error.instead)
+        Use to_approx(delta) instead.
         """
         why, instead = "only its (epsilon, delta) curve is kept", "Use to_approx(delta) instead."
         raise UnsupportedConversion(self, "RenyiDP", why, instead)

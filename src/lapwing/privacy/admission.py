@@ -48,7 +48,23 @@ class Rules(metaclass=Helpful):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A question that failed while rows were read."""
+    """A question that failed while rows were read.
+
+    Attributes:
+        time: When it failed, in seconds since 1970.
+        analyst: Who asked it.
+        charge: The number of its charge in the ledger; None if there was none.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1))
+    >>> charge = ledger.charge("patients", PureDP(0.25), analyst="ada")
+    >>> ledger.trip(["patients"], "out of memory", analyst="ada", charge=charge.number)
+    >>> [failure] = ledger.failures("patients")
+    >>> failure.analyst, failure.said, failure.charge == charge.number
+    ('ada', 'out of memory', True)
+    """
 
     number: int
     """Its entry in the journal."""

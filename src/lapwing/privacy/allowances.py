@@ -31,10 +31,6 @@ AND spent_size + :cost <= size + size / 100 AND spent_size + :cost <= size + siz
 AND spent_delta + :delta_cost <= delta + delta / 100 AND spent_delta + :delta_cost <= delta + delta / 1000000000 + 1000
 """
 _KINDS: dict[str, type[Loss]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "ZCDP": ZCDP}
-_ASK_WITH = {
-    "PureDP": "an epsilon, without a delta (secret keys need an allowance of ApproxDP)",
-    "ApproxDP": "an epsilon and delta, or an epsilon alone",
-}
 
 Row = Mapping[str, Any]
 Costs = dict[str, dict[str, tuple[int, int]]]
@@ -43,7 +39,7 @@ Costs = dict[str, dict[str, tuple[int, int]]]
 
 def new_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
     """The allowance as a row; it names its kind, relation and unit for ever."""
-    as_loss(allowance)
+    as_loss(allowance, "allowance")
     dataset, unit = stable_name("dataset", dataset), stable_name("unit", allowance.unit)
     if type(allowance).__name__ not in _KINDS:
         hint = "Write PureDP(3), ApproxDP(3, 1e-6) or ZCDP(0.5)."
@@ -73,7 +69,7 @@ def not_raised(known: Row, row: Row, allowance: Loss) -> None:
     if row["size"] > known["size"] or row["delta"] > known["delta"]:
         there = loss_of(known, known["size"], known["delta"])
         why = f"the ledger has {there} for {known['dataset']!r}, and an allowance is never raised"
-        hint = "Write that allowance or a smaller one, or leave allowance= out."
+        hint = f"Write {in_code(there)} or a smaller one, or leave allowance= out."
         raise InvalidParameter("allowance", str(allowance), why, hint)
 
 
@@ -140,8 +136,33 @@ def same_kind(row: Row, allowance: Loss) -> None:
         why = "the data set was opened under another trust, which cannot change"
         raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), allowance, why)
     if row["kind"] != type(allowance).__name__:
+        there = loss_of(row, row["size"], row["delta"])
         why = f"the allowance is counted in {row['kind']}, which cannot change"
-        raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), allowance, why)
+        hint = f"Write {in_code(there)} or a smaller one, or leave allowance= out"
+        raise IncompatibleLosses(there, allowance, f"{why}. {hint}")
+
+
+def in_code(allowance: Loss) -> str:
+    """An allowance of a ledger as one writes it in Python: it stands for exactly the same row.
+
+    >>> in_code(ZCDP(0.1, unit="patient"))
+    "lw.ZCDP(0.1, unit='patient')"
+    """
+    size, delta = _amounts(allowance, floor)
+    numbers = [_number_in_code(size, SIZE_UNIT)]
+    if delta or isinstance(allowance, ApproxDP):
+        numbers.append(_number_in_code(delta, DELTA_UNIT))
+    frame: dict[str, Any] = {} if allowance.relation == "add_remove" else {"relation": allowance.relation}
+    frame |= {"unit": str(allowance.unit)} | ({} if allowance.trust is None else {"trust": allowance.trust})
+    words = [*numbers, *(f"{name}={value!r}" for name, value in frame.items())]
+    return f"lw.{type(allowance).__name__}({', '.join(words)})"
+
+
+def _number_in_code(amount: int, unit: Fraction) -> str:
+    """The shortest number that is rounded down to so many units."""
+    near = float(amount * unit)
+    texts = (f"{near:.12g}", repr(near))
+    return next((text for text in texts if floor(Fraction(float(text)) / unit) == amount), repr(amount * unit))
 
 
 def by_unit(loss: Loss | Iterable[Loss]) -> dict[str, Loss]:
@@ -205,7 +226,7 @@ def stable_name(what: str, value: object) -> str:
 
 def somebody(analyst: str) -> str:
     """The name of an analyst, or of everybody together."""
-    return EVERYBODY if analyst == EVERYBODY else stable_name("analyst", analyst)
+    return EVERYBODY if isinstance(analyst, str) and analyst == EVERYBODY else stable_name("analyst", analyst)
 
 
 def _amounts(loss: Loss, whole: Callable[[Fraction], int] = ceil) -> tuple[int, int]:
@@ -254,8 +275,20 @@ def _cost(row: Row, loss: Loss) -> tuple[int, int]:
         return _amounts(loss.to_zcdp())
     if isinstance(loss, PureDP) or (kind == "ApproxDP" and isinstance(loss, ApproxDP)):
         return _amounts(loss)
-    why = f"the allowance is counted in {kind}. Ask with {_ASK_WITH[kind]}"
+    why = f"the allowance is counted in {kind}. {_payable(kind, loss)}"
     raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), loss, why)
+
+
+def _payable(kind: str, loss: Loss) -> str:
+    """How to ask for what an allowance of this kind can pay, and which allowance would have paid the loss."""
+    ask = "Write epsilon=0.5" if kind == "PureDP" else "Write epsilon=0.5, with or without delta=1e-6"
+    if kind == "PureDP" and isinstance(loss, (ApproxDP, ZCDP)) and loss.delta:
+        ask = "Write epsilon=0.5 without delta=. For secret keys, declare them: keys={'region': ['North', 'South']}"
+    needs = {
+        "ApproxDP": "A delta needs allowance=lw.ApproxDP(3, 1e-5)",
+        "ZCDP": "A rho needs allowance=lw.ZCDP(0.5)",
+    }.get(type(loss).__name__)
+    return f"{ask}. {needs} when the data set is first opened; this cannot be changed later" if needs else ask
 
 
 def _missing(dataset: str, unit: str, given: Loss) -> str:

@@ -63,7 +63,7 @@ def parallel(*losses: Loss, disjoint_by: str) -> Loss:
     if not losses:
         raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
     for loss in losses:
-        as_loss(loss)
+        as_loss(loss, "losses")
     first = losses[0]
     if disjoint_by not in ("unit", first.unit):
         hint = f"Write disjoint_by={first.unit!r} if no {first.unit} has rows in two parts; otherwise add the losses."
@@ -216,6 +216,10 @@ class Composition:
 
         Returns:
             The text, with a line for each accountant.
+
+        >>> from lapwing.privacy import PureDP, compose
+        >>> print(compose(*[PureDP(0.1)] * 3, delta=1e-6).explain().splitlines()[0])
+        3 releases, declared beforehand:
         """
         lines = [f"{self.releases} releases, declared beforehand:"]
         for name, loss in self.bounds.items():
@@ -244,7 +248,7 @@ def compose(*losses: Loss, delta: Number | None = None) -> Composition:
     if not losses:
         raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
     for loss in losses:
-        as_loss(loss)
+        as_loss(loss, "losses")
     losses = tuple(_together(*losses))
     total = None if delta is None else below_one(delta=delta)
     plain = [loss for loss in losses if isinstance(loss, (PureDP, ApproxDP))]

@@ -1,6 +1,6 @@
 """A guarantee in words: what an attacker can learn about one person, at worst.
 
-People understand odds better than epsilon or samples of noisy output (docs/privacy.md names the user studies). Every
+People understand odds better than epsilon or samples of noisy output (docs/privacy.md names the study). Every
 number here is a bound. It holds even for an attacker who knows the records of everybody else. It is rounded to the side
 on which the sentence stays true.
 """
@@ -8,13 +8,15 @@ on which the sentence stays true.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
 from lapwing.checks import Number
+from lapwing.errors import InvalidParameter, UnsupportedConversion
 from lapwing.exact import float_down, float_up
 from lapwing.privacy.bounds import exp_neg_down, exp_neg_up
 from lapwing.privacy.losses import ApproxDP, Loss, PureDP, as_loss, below_one, refuse_large_delta
@@ -76,15 +78,16 @@ def explain(
     """
     as_loss(loss)
     belief, level = checks.probability(prior=prior), checks.probability(alpha=alpha)
-    pair = _pair(loss, delta)
-    refuse_large_delta(pair.delta, population)
+    read = beyond_published(loss)
+    pair = _pair(read, delta)
+    refuse_large_delta(_pair(loss, delta).delta, population)  # also where `read` is about a group of two
     low, high = posterior(pair.epsilon, belief)
-    curve = _guarantees(loss, pair)
+    curve = _guarantees(read, pair)
     power = _power(curve, level)
     data: dict[str, Any] = {
         "loss": str(loss),
         "kind": type(loss).__name__,
-        "relation": loss.relation,
+        "relation": read.relation,
         "unit": loss.unit,
         "epsilon": _finite(float_up(pair.epsilon)),
         "delta": float_up(pair.delta),
@@ -101,7 +104,37 @@ def explain(
     }
     if loss.trust is not None:
         data["trust"] = loss.trust.to_dict()
-    return Explanation(_text(loss, pair, data), data)
+    return Explanation(_text(loss, read, pair, data), data)
+
+
+def beyond_published(loss: Loss) -> Loss:
+    """The loss that words are about. Where exact numbers were published, that is what it leaves of somebody's record.
+
+    Proof: who takes part can be told from an exact count, so no sentence about that holds. Between two tables that
+    agree in all published numbers and differ in the data of one unit, the other answers have the loss of a group of
+    two (`to_replace`), and the published numbers are equal.
+    """
+    if loss.trust is None or not loss.trust.published or loss.relation == "replace":
+        return loss
+    return for_two(loss)._under("replace")
+
+
+_ALMOST_ONE = 1 - Fraction(1, 2**53)
+
+
+def for_two(loss: Loss, delta: Number = 1e-6) -> Loss:
+    """The guarantee for two units together; as (ε,δ) where no other one is proven.
+
+    Its delta is almost 1, which promises nothing, where the delta of a group of two would be 1 or more.
+    """
+    try:
+        return loss.for_group(2)
+    except (UnsupportedConversion, InvalidParameter):
+        pair = _pair(loss, delta)
+    try:
+        return pair.for_group(2)
+    except InvalidParameter:
+        return replace(pair, epsilon=2 * pair.epsilon, delta=_ALMOST_ONE)
 
 
 def _pair(loss: Loss, delta: Number) -> ApproxDP:
@@ -165,22 +198,29 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
-    unit, relation = loss.unit, loss.relation
+def _text(loss: Loss, read: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
+    unit = loss.unit
     who, span, these = spanned(unit)
-    if relation == "add_remove":
+    published = read.relation != loss.relation
+    if read.relation == "add_remove":
         change = f"one {who}'s data of {these} are added or removed" if span else f"one {who} joins or leaves"
         about, test = f"that {present(unit)}", f"for whether {present(unit)}"
     else:
         part = f" of {these}" if span else ""
         change = f"one {who}'s record{part} is replaced by another" if span else f"one {who} is replaced by another"
-        about, test = f"of what the record of one {who}{part} says", f"of what one {who}'s record{part} says"
-    read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
-    ratio = "Likelihood" if isinstance(loss, (PureDP, ApproxDP)) else f"Likelihood{read_at}"
+        about, test = f"of what the record of a given {who}{part} says", f"of what a given {who}'s record{part} says"
+    belief = _belief(pair.epsilon, about, data)
+    if published:
+        change += " and the published numbers stay the same"
+        between = _belief(pair.epsilon, "of the first, and otherwise of the second,", data)
+        belief, test = f"{two_records(who, '')} A{between.removeprefix('a')}", "between two such records"
+    beyond = " beyond the published numbers" if published else f" from any {span}" if span else ""
+    at = "" if isinstance(read, (PureDP, ApproxDP)) else f" at δ = {written_up(pair.delta, 3)}"
+    read_at = f" (ε = {written_up(pair.epsilon, 4)}{at})" if at or published else ""
     lines = [
-        f"{loss}: what an attacker can learn about one {who}{f' from any {span}' if span else ''}, at worst.",
-        f"{ratio}: if {change}, no answer becomes more than {_factor(data['odds_factor'])} times as likely.",
-        f"Belief: {_belief(pair.epsilon, about, data)} This holds even if the attacker knows everybody else's data.",
+        f"{loss}: what an attacker can learn about one {who}{beyond}, at worst.",
+        f"Likelihood{read_at}: if {change}, {_factor(data['odds_factor'])} times as likely.",
+        f"Belief: {belief} This holds even if the attacker knows everybody else's data.",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
         f"{'may have' if data['out_of_100_found'] >= 100 else 'has'} a power of {at_most(data['out_of_100_found'])}.",
     ]
@@ -188,10 +228,23 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
         lines.append(f"Trust: {loss.trust}.")
     if pair.delta:
         lines.append(
-            f"Exception: with probability at most {written_up(pair.delta, 3)}, the release differs from one for "
-            "which likelihood and belief hold; then anything may be revealed. The test includes this case."
+            f"Exception: with probability at most {written_up(pair.delta, 3)}, the answer does not come from a release "
+            "that keeps the limits of likelihood and belief. Then it may reveal anything. The test includes this case."
         )
     return "\n".join(lines)
+
+
+def two_records(who: str, part: str) -> str:
+    """What an attacker decides between where exact numbers were published: these alone may settle other questions.
+
+    >>> two_records("patient", "")
+    'Take two possible records of a given patient that lead to the same published numbers.'
+    """
+    return f"Take two possible records{part} of a given {who} that lead to the same published numbers."
+
+
+_SPAN = re.compile(r"(?P<who>.+) in any (?P<span>single \w+|\d+ consecutive \w+)", re.DOTALL)
+"""How streams name a unit of which some steps are protected; other words of an owner are left as they are."""
 
 
 def spanned(unit: str) -> tuple[str, str, str]:
@@ -200,24 +253,27 @@ def spanned(unit: str) -> tuple[str, str, str]:
     >>> spanned("patient"), spanned("patient in any 7 consecutive days")
     (('patient', '', ''), ('patient', '7 consecutive days', 'these days'))
     """
-    who, _, span = unit.partition(" in any ")
-    if not span:
-        return who, "", ""
-    return who, span, f"{'this' if span.startswith('single ') else 'these'} {span.rpartition(' ')[2]}"
+    match = _SPAN.fullmatch(unit)
+    if match is None:
+        return unit, "", ""
+    span = match["span"]
+    return match["who"], span, f"{'this' if span.startswith('single ') else 'these'} {span.rpartition(' ')[2]}"
 
 
 def present(unit: str) -> str:
     """That a unit is in the data; if only some steps of it are protected, that it is in the data of these.
 
     >>> present("patient"), present("patient in any 7 consecutive days")
-    ('one patient is in the data', 'one patient is in the data of these days')
+    ('a given patient is in the data', 'a given patient is in the data of these days')
     """
     who, _, these = spanned(unit)
-    return f"one {who} is in the data{f' of {these}' if these else ''}"
+    return f"a given {who} is in the data{f' of {these}' if these else ''}"
 
 
 def _factor(factor: float | None) -> str:
-    return "any number of" if factor is None else written_up(factor, 4)
+    if factor is None:
+        return "an answer may become any number of"
+    return f"no answer becomes more than {written_up(factor, 4)}"
 
 
 def _belief(epsilon: Fraction, about: str, data: Mapping[str, Any]) -> str:
@@ -230,12 +286,12 @@ def _belief(epsilon: Fraction, about: str, data: Mapping[str, Any]) -> str:
     before = _percent(data["prior"], written_down)
     least, _ = posterior(epsilon, Fraction(before.removesuffix(" %")) / 100)
     who = f"an attacker who was {before} sure {about} can become"
-    if data["out_of_100_before"] >= 10:
+    if 10 <= data["out_of_100_before"] < 99:
         low = f"{math.floor(100 * least)} %"
         most = at_most(data["out_of_100_after"])
     else:
         low, high = _percent(float_down(least), written_down), _percent(data["posterior_high"], written_up)
-        most = "more than 99 %" if high == "100 %" else f"at most {high}"
+        most = f"more than {max('99 %', before)}" if high == "100 %" else f"at most {high}"
     if low == "0 %":
         return f"{who} {most} sure, or less than 1 % sure."
     return f"{who} {most} sure, and stays at least {low} sure."

@@ -53,7 +53,24 @@ class Database(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the journal."""
+    """One entry of a ledger. Each holds a hash of itself and the one before, so that no change goes unnoticed.
+
+    Attributes:
+        number: Its number, from 1 on.
+        act: What was done.
+        body: The details, as plain data.
+        hash: The hash of this entry and all before it, in hexadecimal digits.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1))
+    >>> charge = ledger.charge("patients", PureDP(0.25), analyst="ada")
+    >>> [entry.act for entry in ledger.entries()]
+    ['open', 'charge']
+    >>> [entry.body["analyst"] for entry in ledger.entries() if entry.act == "charge"]
+    ['ada']
+    """
 
     number: int
     act: Literal["open", "charge", "release", "rules", "failure", "reopen"]

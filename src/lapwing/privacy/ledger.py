@@ -23,14 +23,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
-from lapwing.errors import DatasetClosed, InvalidParameter, LedgerUnavailable
+from lapwing.errors import DatasetClosed, InvalidParameter, LedgerUnavailable, can_be_shown
 from lapwing.privacy import admission, reports
 from lapwing.privacy.admission import Failure, Rules, admit, count, declare
 from lapwing.privacy.allowances import (
@@ -49,7 +49,17 @@ from lapwing.privacy.allowances import (
     stable_name,
     the_row,
 )
-from lapwing.privacy.journal import EVERYBODY, Database, Entry, append, charges, entries, spent_by, verify_chain
+from lapwing.privacy.journal import (
+    EVERYBODY,
+    Database,
+    Entry,
+    append,
+    charges,
+    entries,
+    hash_of,
+    spent_by,
+    verify_chain,
+)
 from lapwing.privacy.losses import Loss
 from lapwing.privacy.store import Store, store_at
 from lapwing.privacy.weak_privacy import warn_if_large
@@ -57,19 +67,86 @@ from lapwing.privacy.weak_privacy import warn_if_large
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A place in the ledger, paid for. `stored` is the release that was recorded for it before, if any."""
+    """A charge that a ledger accepted: its entry, and the release that was recorded for it, if any.
+
+    Attributes:
+        number: The number of its entry in the ledger.
+        stored: The release, as bytes; None before `Ledger.record`.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1))
+    >>> first = ledger.charge("patients", PureDP(0.25), key="smokers")
+    >>> first.number, first.stored
+    (2, None)
+    >>> ledger.record(first, b"42")
+    b'42'
+    >>> ledger.charge("patients", PureDP(0.25), key="smokers").stored  # the key was used before: free
+    b'42'
+    """
 
     number: int
     stored: bytes | None = None
+    entry: str = field(default="", compare=False)
+    """The first digits of the hash of its entry. Other ledgers have other ones, also under the same number."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastCharge:
-    """One charge of the past: when it was made (seconds since 1970), what it cost, and what was spent up to then."""
+    """One charge of the past: when it was made, what it cost, and what was spent up to then.
+
+    Attributes:
+        time: When it was made, in seconds since 1970.
+        loss: What it cost.
+        total: What was spent up to then, with it.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1))
+    >>> charges = [ledger.charge("patients", PureDP(0.25)) for _ in range(2)]
+    >>> for past in ledger.history("patients"):
+    ...     print(past.loss, "→", past.total)
+    ε = 0.25 (add_remove, per person) → ε = 0.25 (add_remove, per person)
+    ε = 0.25 (add_remove, per person) → ε = 0.5 (add_remove, per person)
+    """
 
     time: float
     loss: Loss
     total: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The allowance of a data set for one kind of unit, and what was spent of it, all at one moment.
+
+    Attributes:
+        dataset: The name of the data set.
+        unit: Who or what is protected, such as "person".
+        allowance: What may be spent in all.
+        spent: What was spent.
+        remaining: What is left.
+
+    >>> import tempfile
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+    >>> ledger.open("patients", PureDP(1))
+    >>> charge = ledger.charge("patients", PureDP(0.25))
+    >>> [account] = ledger.accounts("patients")
+    >>> account.unit, len(account.charges)
+    ('person', 1)
+    >>> print(account.spent, "of", account.allowance)
+    ε = 0.25 (add_remove, per person) of ε = 1 (add_remove, per person)
+    """
+
+    dataset: str
+    unit: str
+    allowance: Loss
+    spent: Loss
+    remaining: Loss
+    charges: tuple[PastCharge, ...]
+    """Every charge, oldest first."""
 
 
 class Ledger:
@@ -239,13 +316,15 @@ class Ledger:
         True
         """
         given = datasets if isinstance(datasets, Iterable) and not isinstance(datasets, str) else [datasets]
-        names = sorted({stable_name("dataset", name) for name in given})
+        with _unseen(datasets):
+            names = sorted({stable_name("dataset", name) for name in given})
         if not names:
             raise InvalidParameter("datasets", datasets, "there is nothing to charge", "Name at least one data set.")
         who, losses = somebody(analyst), by_unit(loss)
         key, question = None if key is None else stable_name("key", key), _plain(binding)
         with self._store.transaction() as database:
-            costs = costs_of(database, names, losses)
+            with _unseen(datasets):
+                costs = costs_of(database, names, losses)
             bound = _digest([costs, who, question])
             charge = None if key is None else _by_key(database, key, bound)
             if charge is None or charge.stored is None:
@@ -255,7 +334,8 @@ class Ledger:
                 count(database, costs, who)
                 stated = [str(part) for part in losses.values()]
                 body = {"analyst": who, "costs": costs, "losses": stated, "key": key, "binding": bound}
-                charge = Charge(append(database, "charge", body))
+                number = append(database, "charge", body)
+                charge = Charge(number, None, _entry(database, number))
                 row = {"charge": charge.number, "key": key, "binding": bound}
                 database.execute("INSERT INTO release VALUES (:charge, :key, :binding, NULL)", row)
         self._store.write_anchor()  # also for an earlier one, whose process may have been killed just before
@@ -525,13 +605,50 @@ class Ledger:
         ['ε = 0.25 (add_remove, per person)', 'ε = 0.75 (add_remove, per person)']
         """
         with self._store.transaction(write=False) as database:
-            row = the_row(database, dataset, unit, EVERYBODY)
-            past, size, delta = [], 0, 0
-            for body in charges(database, dataset):
-                cost = body["costs"][dataset][row["unit"]]
-                size, delta = size + cost[0], delta + cost[1]
-                past.append(PastCharge(body["time"], loss_of(row, *cost), loss_of(row, size, delta)))
-            return past
+            return _past(database, the_row(database, dataset, unit, EVERYBODY))
+
+    def accounts(self, *datasets: str, charge: int | None = None, entry: str | None = None) -> list[Account]:
+        """Allowances, sums and charges of data sets, for every unit, as they are at one moment.
+
+        Args:
+            datasets: The names of the data sets.
+            charge: The number of a charge to each of these data sets, which must be there.
+            entry: The `entry` of that charge, if it is known.
+
+        Returns:
+            An account for each data set and unit.
+
+        Raises:
+            InvalidParameter: If the ledger does not know a data set, or did not make this charge to it.
+
+        >>> import tempfile
+        >>> from lapwing.privacy import Ledger, PureDP
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> charge = ledger.charge("patients", PureDP(0.25))
+        >>> [account] = ledger.accounts("patients", charge=charge.number)
+        >>> print(account.spent, account.remaining, len(account.charges), sep="; ")
+        ε = 0.25 (add_remove, per person); ε = 0.75 (add_remove, per person); 1
+        """
+        with self._store.transaction(write=False) as database:
+            rows = [row for dataset in datasets for row in rows_for(database, dataset).values()]
+            for dataset in datasets:
+                if charge is None:
+                    continue
+                if not _pays(database, charge, dataset) or entry not in (None, _entry(database, charge)):
+                    why = f"is no charge to the data set {dataset!r} in this ledger"
+                    raise InvalidParameter("charge", charge, why, "Pass the ledger that the answer was charged to.")
+            return [
+                Account(
+                    row["dataset"],
+                    row["unit"],
+                    loss_of(row, row["size"], row["delta"]),
+                    loss_of(row, row["spent_size"], row["spent_delta"]),
+                    left(row),
+                    tuple(_past(database, row)),
+                )
+                for row in rows
+            ]
 
     def datasets(self) -> list[str]:
         """The data sets that have an allowance.
@@ -633,6 +750,39 @@ class Ledger:
         self._store.start_anchor(anchor)
 
 
+@contextmanager
+def _unseen(datasets: object) -> Iterator[None]:
+    """Of names that could be records, none is shown because the ledger does not know it."""
+    try:
+        yield
+    except InvalidParameter:
+        if can_be_shown(datasets):
+            raise
+        why = "has an entry that is no data set of this ledger"
+        raise InvalidParameter("datasets", datasets, why, "Name them: ['patients', 'visits'].") from None
+
+
+def _pays(database: Database, charge: int, dataset: str) -> bool:
+    row = database.execute("SELECT body FROM entry WHERE number = :number", {"number": charge}).fetchone()
+    body = {} if row is None else json.loads(row["body"])
+    return body.get("act") == "charge" and dataset in body["costs"]
+
+
+def _entry(database: Database, number: int) -> str:
+    """By which a charge of this ledger is told from one of another ledger."""
+    return (hash_of(database, number) or "")[:16]
+
+
+def _past(database: Database, row: Mapping[str, Any]) -> list[PastCharge]:
+    """The charges against one allowance, oldest first."""
+    past, size, delta = [], 0, 0
+    for body in charges(database, row["dataset"]):
+        cost = body["costs"][row["dataset"]][row["unit"]]
+        size, delta = size + cost[0], delta + cost[1]
+        past.append(PastCharge(body["time"], loss_of(row, *cost), loss_of(row, size, delta)))
+    return past
+
+
 def _reopened(store: Store) -> Ledger:
     """What was pickled: the same place, even where the environment or the folder is another, and never a new one."""
     ledger = Ledger.__new__(Ledger)
@@ -646,7 +796,8 @@ def _by_key(database: Database, key: str, bound: str) -> Charge | None:
         return None
     if row["binding"] != bound:
         raise InvalidParameter("key", key, "was used for another question", "Use a new key for a new question.")
-    return Charge(row["charge"], None if row["content"] is None else bytes(row["content"]))
+    stored = None if row["content"] is None else bytes(row["content"])
+    return Charge(row["charge"], stored, _entry(database, row["charge"]))
 
 
 def _must_be_bytes(content: object) -> None:

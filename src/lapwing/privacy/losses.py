@@ -348,7 +348,11 @@ class PureDP(Loss):
         assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)))
 
     def to_approx(self, delta: Number = 0) -> ApproxDP:
-        """(ε, 0), or a smaller epsilon at a delta above 0 (see `bounds.epsilon_at`)."""
+        """(ε, 0), or a smaller epsilon at a delta above 0 (see `bounds.epsilon_at`).
+
+        >>> print(PureDP(1).to_approx(0.01))
+        ε = 0.986227, δ = 0.01 (add_remove, per person)
+        """
         return Loss.to_approx(self, delta)
 
     def to_zcdp(self) -> ZCDP:
@@ -356,11 +360,18 @@ class PureDP(Loss):
 
         Returns:
             A concentrated loss with a delta of 0.
+
+        >>> print(PureDP(1).to_zcdp())
+        ρ = 0.5 (add_remove, per person)
         """
         return ZCDP(self.epsilon**2 / 2, **self.frame)
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
-        """The curve of randomized response, which dominates every ε-DP mechanism (see `bounds.pure_renyi`)."""
+        """The curve of randomized response, which dominates every ε-DP mechanism (see `bounds.pure_renyi`).
+
+        >>> print(PureDP(1).to_renyi([2, 8]))
+        Rényi curve of 2 orders, ε(2) = 0.735326 … ε(8) = 0.955249 (add_remove, per person)
+        """
         from lapwing.privacy.renyi import curve
 
         return curve(lambda order: bounds.pure_renyi(self.epsilon, order), orders, like=self)
@@ -370,6 +381,9 @@ class PureDP(Loss):
 
         Raises:
             InvalidParameter: If `size` is not a whole number of at least 1.
+
+        >>> print(PureDP(0.5).for_group(4))
+        ε = 2 (add_remove, per person)
         """
         return self._repeated(checks.whole(size=size))
 
@@ -441,11 +455,18 @@ class ApproxDP(Loss):
 
         Returns:
             A concentrated loss with the same delta.
+
+        >>> print(ApproxDP(1, 1e-6).to_zcdp())
+        ρ = 0.5, δ = 1e-06 (add_remove, per person)
         """
         return ZCDP(self.epsilon**2 / 2, self.delta, **self.frame)
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
-        """As pure DP when delta is 0, otherwise refused."""
+        """As pure DP when delta is 0, otherwise refused.
+
+        >>> print(ApproxDP(1, 0).to_renyi([2, 8]))
+        Rényi curve of 2 orders, ε(2) = 0.735326 … ε(8) = 0.955249 (add_remove, per person)
+        """
         if self.delta:
             return Loss.to_renyi(self, orders)
         return PureDP(self.epsilon, **self.frame).to_renyi(orders)
@@ -455,6 +476,9 @@ class ApproxDP(Loss):
 
         Raises:
             InvalidParameter: If `size` is not a whole number of at least 1, or the delta of the group reaches 1.
+
+        >>> print(ApproxDP(1, 1e-6).for_group(2))
+        ε = 2, δ = 3.71829e-06 (add_remove, per person)
         """
         k = checks.whole(size=size)
         delta = bounds.group_delta(self.epsilon, self.delta, k)
@@ -522,11 +546,18 @@ class ZCDP(Loss):
 
         Returns:
             The same loss, unchanged.
+
+        >>> ZCDP(0.5).to_zcdp() == ZCDP(0.5)
+        True
         """
         return self
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
-        """The line αρ, when delta is 0."""
+        """The line αρ, when delta is 0.
+
+        >>> print(ZCDP(0.5).to_renyi([2, 8]))
+        Rényi curve of 2 orders, ε(2) = 1 … ε(8) = 4 (add_remove, per person)
+        """
         if self.delta:
             return Loss.to_renyi(self, orders)
         from lapwing.privacy.renyi import curve
@@ -539,6 +570,9 @@ class ZCDP(Loss):
         Raises:
             UnsupportedConversion: If the loss has a delta, and the group has more than one unit.
             InvalidParameter: If `size` is not a whole number of at least 1.
+
+        >>> print(ZCDP(0.5).for_group(2))
+        ρ = 2 (add_remove, per person)
         """
         k = checks.whole(size=size)
         if self.delta and k > 1:
@@ -575,13 +609,25 @@ class ZCDP(Loss):
         return f"ρ = {written_up(self.rho)}" + (f", δ = {written_up(self.delta)}" if self.delta else "")
 
 
-def as_loss(value: object) -> Loss:
-    """A loss, or an error that says where one comes from."""
+def as_loss(value: object, name: str = "loss") -> Loss:
+    """A loss, or an error that says where one comes from; `name` is what the caller calls it."""
     if isinstance(value, Loss):
         return value
-    kind = type(value).__name__
-    hint = "Pass mechanism.privacy_loss()" if hasattr(value, "privacy_loss") else "Pass losses such as PureDP(1)"
-    raise InvalidParameter("loss", f"<{kind}>", "is not a loss", f"{hint}; a list of them as *losses.")
+    write, shown = "Write " if name in ("loss", "losses") else f"Write {name}=", f"<{type(value).__name__}>"
+    if hasattr(value, "privacy_loss"):
+        raise InvalidParameter(name, shown, "is not a loss", f"{write}mechanism.privacy_loss().")
+    if name == "losses" and isinstance(value, (list, tuple)):
+        raise InvalidParameter(name, shown, "is one argument, not one for each loss", "Write *losses.")
+    try:
+        size = checks.exact(loss=value)
+    except InvalidParameter:
+        raise InvalidParameter(name, shown, "is not a loss", f"{write}lw.PureDP(1).") from None
+    why = "a number alone is no guarantee"
+    raise InvalidParameter(name, value, why, f"{write}lw.PureDP({value if 0 < size <= _MOST_MEANT else 1}).")
+
+
+_MOST_MEANT = 100
+"""A number up to this is taken for an epsilon where a loss was wanted."""
 
 
 def assign(loss: Loss, **values: object) -> None:

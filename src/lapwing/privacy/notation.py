@@ -27,7 +27,9 @@ def show(value: object) -> str:
 
 
 def written_up(value: Fraction | float, digits: int = 6) -> str:
-    """A number to so many digits, the last one rounded up; what doubles do beyond the 12th digit is left aside.
+    """A number to so many digits, the last one rounded up.
+
+    What doubles and the units of ledgers do beyond the 12th digit is left aside; of 12 digits or more, less.
 
     >>> written_up(Fraction(1, 3)), written_up(3 * Fraction(0.1))
     ('0.333334', '0.3')
@@ -44,7 +46,9 @@ def _written(value: Fraction | float, digits: int, rounding: str) -> str:
     near = float_up(value) if isinstance(value, Fraction) else value
     if not math.isfinite(near):
         return str(near)
-    cut = Context(prec=digits, rounding=rounding).create_decimal(f"{near:.12g}")
+    short = f"{near:.12g}"
+    meant = short if math.isclose(float(short), near, rel_tol=5e-12 if digits < 12 else 2e-13) else f"{near:.17g}"
+    cut = Context(prec=digits, rounding=rounding).create_decimal(meant)
     return f"{float(cut) + 0.0:.{digits}g}"
 
 

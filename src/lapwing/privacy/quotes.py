@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
-from lapwing.privacy.explanation import present, spanned
+from lapwing.privacy.explanation import present, spanned, two_records
 from lapwing.privacy.losses import ZCDP, Loss, PureDP
 from lapwing.privacy.notation import at_most, visible, written_down, written_up
 from lapwing.privacy.trust import implied
@@ -25,7 +25,17 @@ _ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One release and its part of the loss."""
+    """One line of a quote: a release, and its part of the loss.
+
+    Attributes:
+        what: What is released.
+        loss: Its part of the loss.
+
+    >>> from lapwing.privacy import PureDP
+    >>> line = Line("rows", PureDP(0.5, unit="patient"), off_by=6.0, of="rows")
+    >>> print(f"{line.what}: {line.loss}")
+    rows: ε = 0.5 (add_remove, per patient)
+    """
 
     what: str
     loss: Loss
@@ -52,11 +62,23 @@ class Quote:
     """What the ledger has left before this."""
 
     def remaining_after(self) -> Loss | None:
-        """What the ledger would have left; None where there is none, or where it cannot pay the loss."""
+        """What the ledger would have left; None where there is none, or where it cannot pay the loss.
+
+        >>> from lapwing.privacy import PureDP
+        >>> from lapwing.privacy.quotes import Quote
+        >>> print(Quote(loss=PureDP(1), lines=(), remaining=PureDP(3)).remaining_after())
+        ε = 2 (add_remove, per person)
+        """
         return None if self.remaining is None else after(self.remaining, self.loss)
 
     def spending(self) -> str:
-        """What it costs, and what remains before and after, in words."""
+        """What it costs, and what remains before and after, in words.
+
+        >>> from lapwing.privacy import PureDP
+        >>> from lapwing.privacy.quotes import Quote
+        >>> print(Quote(loss=PureDP(1), lines=()).spending())
+        costs ε = 1 (add_remove, per person)
+        """
         if self.remaining is None:
             return cost(self.loss)
         price, left, then = cost(self.loss), remains(self.remaining), self.remaining_after()
@@ -107,7 +129,7 @@ def amount(loss: Loss, written: Callable[[Fraction], str] = written_up) -> str:
     """A loss in symbols, rounded up."""
     amounts = {sign: getattr(loss, name) for name, sign in SYMBOLS.items() if hasattr(loss, name)}
     if not amounts:
-        return "a Rényi curve"
+        return {"RenyiDP": "a Rényi curve", "PLD": "a privacy-loss distribution"}.get(type(loss).__name__, str(loss))
     return ", ".join(f"{sign} = {written(value)}" for sign, value in amounts.items() if value) or "nothing"
 
 
@@ -121,14 +143,24 @@ def remains(loss: Loss) -> str:
     return f"{amount(loss, written_down)} remains"
 
 
-def risk(loss: Loss) -> str:
-    """One sentence on what a release can tell about one unit."""
+def risk(loss: Loss, *, parties: bool = True) -> str:
+    """What a release can tell about one unit, in a sentence or two, and against which parties that holds."""
     data = loss.explain().data
     who, span, these = spanned(visible(loss.unit))
-    guessed = f"one {who} has the record{f' of {these}' if span else ''} they guessed"
-    about = present(visible(loss.unit)) if loss.relation == "add_remove" else guessed
-    attacker = f"For any {span}: an attacker" if span else "An attacker"
-    delta = written_up(data["delta"], 3)
-    failing = f" This fails with probability at most {delta}." if data["delta"] else ""
-    failing += "" if loss.trust is None else f" Trust: {visible(str(loss.trust))}."
-    return f"{attacker} who was 50 % sure that {about} can become {at_most(data['out_of_100_after'])} sure.{failing}"
+    part, most = f" of {these}" if span else "", at_most(data["out_of_100_after"])
+    about = (
+        present(visible(loss.unit))
+        if data["relation"] == "add_remove"
+        else f"a given {who} has the record{part} they guessed"
+    )
+    attacker = f"For any {span}, an attacker" if span else "An attacker"
+    if loss.trust is not None and loss.trust.published:
+        limit = f"{two_records(who, part)} An attacker who was 50 % sure of each can become {most} sure of either."
+    else:
+        limit = f"{attacker} who was 50 % sure that {about} can become {most} sure."
+    if data["delta"]:
+        limit += (
+            f" With probability at most {written_up(data['delta'], 3)}, the answer does not come from a release that "
+            "keeps this limit. Then it may reveal anything."
+        )
+    return limit if loss.trust is None or not parties else f"{limit} Trust: {visible(str(loss.trust))}."

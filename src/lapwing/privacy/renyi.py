@@ -80,6 +80,10 @@ class RenyiDP(Loss):
 
         Raises:
             InvalidParameter: If `order` is not a finite number.
+
+        >>> curve = RenyiDP([2, 8], [0.1, 0.4])
+        >>> float(curve.at(2)), float(curve.at(5)), curve.at(9)
+        (0.1, 0.4, None)
         """
         wanted = checks.exact(order=order)
         place = bisect_left(self.orders, wanted)
@@ -94,6 +98,9 @@ class RenyiDP(Loss):
         Raises:
             UnsupportedConversion: If all of them are beyond the last one listed.
             InvalidParameter: If the orders are not above 1 and rising.
+
+        >>> print(RenyiDP([2, 4, 8], [0.1, 0.2, 0.4]).to_renyi([2, 8]))
+        Rényi curve of 2 orders, ε(2) = 0.1 … ε(8) = 0.4 (add_remove, per person)
         """
         if orders is None:
             return self
@@ -113,6 +120,9 @@ class RenyiDP(Loss):
         Raises:
             InvalidParameter: If `size` is not a whole number of at least 1.
             UnsupportedConversion: If the curve has too few orders for a group of this size.
+
+        >>> print(RenyiDP([2, 4, 8], [0.1, 0.2, 0.4]).for_group(2))
+        Rényi curve of 2 orders, ε(2) = 0.5 … ε(4) = 0.866667 (add_remove, per person)
         """
         return self._group(checks.whole(size=size), {1: self})
 

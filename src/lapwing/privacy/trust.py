@@ -17,7 +17,7 @@ from lapwing.errors import InvalidParameter
 
 Kind = TypeVar("Kind", bound=type[Any])
 EVERYBODY = "everybody who sees the answers"
-_TOLD = "with it, somebody who knows all others can tell whether a person takes part"
+_TOLD = "with it, somebody who knows all others can tell whether a person takes part, and in which of these numbers"
 _NOBODY, _ANY = "nobody", "whatever they do"
 _HINT = 'Write Trust(towards="either server alone", not_towards="both together", behaviour="semi-honest").'
 
@@ -96,6 +96,10 @@ class Trust(metaclass=Helpful):
 
         Returns:
             A dictionary of texts and lists of texts, which `Trust.from_dict` reads back.
+
+        >>> trust = Trust(towards="either server alone", not_towards="both together", behaviour="semi-honest")
+        >>> trust.to_dict()["towards"]
+        'either server alone'
         """
         return {
             "towards": self.towards,
@@ -114,6 +118,10 @@ class Trust(metaclass=Helpful):
 
         Returns:
             The same trust.
+
+        >>> trust = Trust.except_published("count of total")
+        >>> Trust.from_dict(trust.to_dict()) == trust
+        True
         """
         return Trust(**record)
 

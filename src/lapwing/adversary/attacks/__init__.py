@@ -20,7 +20,7 @@ from lapwing.adversary.attacks.averaging import average, majority
 from lapwing.adversary.attacks.background import background
 from lapwing.adversary.attacks.bounds import best_advantage, best_guess
 from lapwing.adversary.attacks.catalogue import ATTACKS, attack
-from lapwing.adversary.attacks.census import reconstruct_block
+from lapwing.adversary.attacks.census import Person, reconstruct_block
 from lapwing.adversary.attacks.composition import composition
 from lapwing.adversary.attacks.correlation import correlated
 from lapwing.adversary.attacks.denials import largest_by_refusals, table_by_refusals
@@ -33,7 +33,7 @@ from lapwing.adversary.attacks.linkage import Linkage, linkage
 from lapwing.adversary.attacks.membership import Membership, threshold_attack
 from lapwing.adversary.attacks.overlap import overlap
 from lapwing.adversary.attacks.poisoning import poison
-from lapwing.adversary.attacks.ratings import sparse_match
+from lapwing.adversary.attacks.ratings import Match, sparse_match
 from lapwing.adversary.attacks.reconstruction import Reconstruction, reconstruct
 from lapwing.adversary.attacks.renewal import renewal
 from lapwing.adversary.attacks.repeated_reports import repeated_reports
@@ -52,7 +52,9 @@ __all__ = [
     "Conclusion",
     "Contest",
     "Linkage",
+    "Match",
     "Membership",
+    "Person",
     "Reconstruction",
     "Score",
     "Uniqueness",

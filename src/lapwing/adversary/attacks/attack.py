@@ -116,6 +116,11 @@ class Contest:
         Returns:
             A dictionary for each method, with the columns `attack`, `method`, `epsilon`, `rounds`, `success`, `low`,
                 `high`, `bound` and `chance`.
+
+        >>> from lapwing.adversary.attacks import ATTACKS
+        >>> rows = ATTACKS["differencing"].run(rounds=10, epsilons=[1]).rows()
+        >>> rows[0]["method"], rows[0]["success"]
+        ('exact sums', 1.0)
         """
         names = ("method", "epsilon", "rounds", "success", "low", "high", "bound")
         return [

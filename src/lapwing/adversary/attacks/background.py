@@ -1,4 +1,4 @@
-"""Background knowledge: what the attacker knows already, combined with what the class says."""
+"""Background knowledge: the attacker combines what is known already with the published class of a person."""
 
 from __future__ import annotations
 

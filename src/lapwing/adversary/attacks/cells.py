@@ -1,4 +1,4 @@
-"""What the private answers to overlapping questions have in common, and what an attacker makes of them."""
+"""Overlapping questions: private answers computed from shared cells, and what an attacker concludes from answers."""
 
 from __future__ import annotations
 

@@ -34,7 +34,17 @@ MOST = 10_000
 
 
 class Person(NamedTuple):
-    """One line of the questionnaire."""
+    """One line of the questionnaire.
+
+    Attributes:
+        age: The age in years.
+        sex: "F" or "M".
+        origin: A letter for the group that the person belongs to.
+        married: Whether the person is married.
+
+    >>> print(Person(30, "F", "A", False))
+    30 FA single
+    """
 
     age: int
     sex: str

@@ -119,9 +119,9 @@ IDENTIFIERS = Attack(
     secret="the result of a patient's test",
     source="45 CFR 164.514(b)(2); Sweeney and others 2017",
     weak={
-        "names removed, birthday, sex and postcode known": _names_removed,
-        "all 18 removed, birthday, sex and postcode known": _safe_harbor,
-        "all 18 removed, work, school and family known too": _neighbour,
+        "no names (birthday, sex and postcode known)": _names_removed,
+        "all 18 removed (birthday, sex and postcode known)": _safe_harbor,
+        "all 18 removed (work, school and family also known)": _neighbour,
     },
     answer="counts of results in every group with Laplace noise, everybody else known",
     promise="epsilon for all counts together, whatever the result of one patient (replace)",

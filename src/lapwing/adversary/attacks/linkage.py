@@ -156,6 +156,11 @@ class Linkage:
 
         Raises:
             InvalidParameter: If `values` does not have one entry for each row of the released table.
+
+        >>> released = {"born": [1971, 1980], "diagnosis": ["asthma", "HIV"]}
+        >>> match = linkage(released, {"born": [1971, 1980]}, on="born")
+        >>> print(match.guess(0, released["diagnosis"], about="Ada"))
+        Ada: asthma (certainly). One row fits in born.
         """
         self._every_row(values=values)
         rows = self.rows_for(person)
@@ -179,6 +184,11 @@ class Linkage:
 
         Raises:
             InvalidParameter: If `truth` does not have one entry for each row of the released table.
+
+        >>> released = {"born": [1971, 1980], "diagnosis": ["asthma", "HIV"]}
+        >>> match = linkage(released, {"born": [1971, 1980, 1980]}, on="born")
+        >>> match.named, match.precision([0, 2])
+        ({0: 0}, 1.0)
         """
         self._every_row(truth=truth)
         named = self.named

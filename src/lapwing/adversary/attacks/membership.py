@@ -73,6 +73,15 @@ class Membership:
 
         Raises:
             InvalidParameter: If `confidence` is not between 0 and 1, or the members and the others are not known.
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> truth = np.arange(1000) < 500
+        >>> scores = rng.normal(size=1000) + truth
+        >>> result = Membership(attack="example", scores=scores, chances=1 / (1 + np.exp(0.5 - scores)), truth=truth)
+        >>> low, high = result.limits()
+        >>> low < result.advantage < high
+        True
         """
         inside, alpha = self._known(), (1 - float(checks.probability(confidence=confidence))) / 4
         hits, alarms = (
@@ -103,6 +112,13 @@ class Membership:
 
         Raises:
             InvalidParameter: If the members and the others are not known.
+
+        >>> import numpy as np
+        >>> evidence, chances = np.array([2.0, 1.0, -1.0]), np.array([0.9, 0.7, 0.2])
+        >>> truth = np.array([True, False, False])
+        >>> result = Membership(attack="example", scores=evidence, chances=chances, truth=truth)
+        >>> [shares.tolist() for shares in result.curve()]
+        [[0.0, 0.0, 0.5, 1.0], [0.0, 1.0, 1.0, 1.0]]
         """
         inside = self._known()
         order = np.argsort(-self.scores, kind="stable")
@@ -132,6 +148,11 @@ class Membership:
 
         Returns:
             A few sentences. If the members are not known, they say only how many are suspected.
+
+        >>> import numpy as np
+        >>> evidence, chances = np.array([2.0, 1.0, -1.0]), np.array([0.9, 0.7, 0.2])
+        >>> print(Membership(attack="example", scores=evidence, chances=chances).explain())
+        example: 2 of 3 candidates are called members. The surest guess is 90.0% sure.
         """
         called = int(self.guesses.sum())
         if self.truth is None or self.truth.all() or not self.truth.any():

@@ -68,7 +68,16 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Whose row it is, if anybody's."""
+    """Whose row it is, if anybody's.
+
+    >>> from lapwing.adversary.attacks import sparse_match
+    >>> from lapwing.adversary.attacks.attack import repeatable
+    >>> from lapwing.adversary.attacks.ratings import ratings, remembered
+    >>> some = ratings(viewers=500, films=300, entropy=repeatable("films"))
+    >>> match = sparse_match(some, remembered(some, 7, entropy=repeatable("memory")))
+    >>> match.viewer, match.eccentricity > 2
+    (7, True)
+    """
 
     viewer: int | None
     """None if the best row does not stand out."""
@@ -384,6 +393,6 @@ SPARSE = Attack(
     private=_private,
     bound=best_guess,
     example=_example,
-    lesson="In sparse data everybody is unique. Changing some values hardly protects anybody.",
+    lesson="In sparse data nearly everybody is unique. Changing some values hardly protects anybody.",
     rounds=600,
 )

@@ -129,6 +129,9 @@ RENEWAL = Attack(
     chance=1 / len(EMOJI),
     example=_example,
     measured="emoji named",
-    lesson="Ask for the epsilon of a lifetime. An epsilon per day is multiplied by the number of days.",
+    lesson=(
+        "Ask what epsilon all reports of a device have together, for as long as it reports. An epsilon per day is "
+        "multiplied by the number of days."
+    ),
     rounds=1000,
 )

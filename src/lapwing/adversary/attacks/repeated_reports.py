@@ -197,7 +197,7 @@ REPEATED_REPORTS = Attack(
     example=_example,
     measured="home pages named",
     lesson=(
-        "A device that reports repeatedly must keep its random choices. A permanent response bounds the loss of a "
-        "lifetime."
+        "A device that reports repeatedly must keep its random choices. If it randomises once and keeps the result, "
+        "the loss of all its reports together has a bound."
     ),
 )

@@ -35,7 +35,7 @@ class Uniqueness:
 
     >>> result = uniqueness({"sex": ["f", "f", "m"], "born": [1971, 1971, 1980]}, ["sex", "born"])
     >>> print(result)
-    In sex, born, 33.3% of 3 rows look like no other, and 100.0% like 4 others at most.
+    In sex, born, 33.3% of 3 rows look like no other, and 100.0% like at most 4 others.
     >>> result.within(2), round(result.surprise, 3)
     (1.0, 0.918)
     """
@@ -47,7 +47,7 @@ class Uniqueness:
 
     def __str__(self) -> str:
         seen = f"In {', '.join(self.columns)}, {self.unique:.1%} of {self.rows:,} rows look like no other"
-        return f"{seen}, and {self.within(5):.1%} like 4 others at most."
+        return f"{seen}, and {self.within(5):.1%} like at most 4 others."
 
     @property
     def rows(self) -> int:
