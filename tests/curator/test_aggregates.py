@@ -119,5 +119,18 @@ def test_questions_that_were_saved_before_aggregates_were_classes_are_still_the_
     bounds = {"age": (0, 100), "cost": (0, 150), "n": (0, 10)}
     table = lw.open(data, unit="p", name="t", bounds=bounds, keys={"region": ["N", "S", "E"]}, complete=["n"])
     query = lw.Query.from_yaml(question["yaml"], table)
-    assert (query.to_yaml(), query.digest()) == (question["yaml"], question["digest"])
+    said, kept = (text.partition("\n")[2] for text in (query.to_yaml(), question["yaml"]))  # below a comment in words
+    assert (said, query.digest()) == (kept, question["digest"])
     assert lw.Query.from_json(question["json"], table).to_json() == question["json"]
+
+
+def test_the_answer_of_a_histogram_says_that_its_edges_leave_rows_out() -> None:
+    data = pd.DataFrame({"p": [1, 2, 3], "age": [1.0, 50.0, None], "day": pd.to_datetime(["2024-01-01"] * 3)})
+    table = lw.open(data, unit="p", name="t", bounds={"age": (0, 100)})
+    for column, edges in (("age", [20, 40, 60]), ("day", ["2024-01-01", "2024-02-01"])):
+        query = table.agg(lw.histogram(column, edges=edges))
+        said = f"rows without a value of {column} between the first edge and the last are left out"
+        answer = query.release(epsilon=1)
+        told = (query.quote(epsilon=1), answer, answer.explain(), answer.statement())
+        assert [said in " ".join(str(one).split()) for one in told] == [True] * 4
+    assert not any("between the first edge" in note for note in table.agg(lw.count()).quote(epsilon=1).notes)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -191,6 +191,19 @@ def test_no_interval_of_an_answer_is_wider_than_its_quote(error: float, value: f
     assert as_number(cell.noise[2:]) <= as_number(digits.at_most(math.nextafter(float(far), math.inf), whole)[2:])
 
 
+@given(st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4))
+def test_between_bounds_a_quote_is_no_wider_than_they_are_and_still_covers_what_is_shown(ends: list[float]) -> None:
+    bottom, low, high, top = sorted(ends)
+    value = (low + high) / 2
+    assume(bottom < low <= value <= high)
+    [cell] = digits.shown(Column("x", "mean", (value,), noise=((low, high),)))
+    error = math.nextafter(max(high - value, value - low), math.inf)  # the difference of doubles may be rounded down
+    quoted = as_number(digits.at_most(error, whole=False, bounds=(bottom, top))[2:])
+    assert quoted <= as_number(digits.at_most(error, whole=False)[2:])
+    assume(cell.noise.startswith("±"))
+    assert as_number(cell.noise[2:]) <= quoted + Decimal(repr(math.ulp(error)))
+
+
 def test_a_note_says_why_a_value_is_below_the_end_of_intervals() -> None:
     below = Column("cost", "sum", (-340.0, 300.0), noise=((-340.0, 2650.0), (0.0, 3300.0)))
     [note] = [note for note in words.beside(replace(by_region(), columns=(below,))) if "below 0" in note]
@@ -243,6 +256,13 @@ def test_no_number_and_no_key_is_cut_in_a_narrow_terminal(width: int, monkeypatc
     assert "…" not in text
     shown = ("142", "163.0", "130", "151", "155.3", "170.5", "(101", "183)", "(103.0", "222.0)", "50", "100")
     assert all(part in text.split() for part in shown), text
+
+
+def test_columns_whose_long_names_differ_at_their_ends_have_different_headers() -> None:
+    names = [f"quantile_flipper_length_mm_{share}" for share in (0.25, 0.75)]
+    text = str(Answer(tuple(Column(name, "quantile", (190.0,)) for name in names), LOSS).table)
+    assert "0.25" in text
+    assert "0.75" in text
 
 
 def test_bars_are_explained_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +392,7 @@ def test_an_answer_explains_itself() -> None:
 
 
 def test_a_delta_is_not_passed_over() -> None:
-    assert "This fails with probability at most 1e-06." in " ".join(str(strange()).split())
+    assert "With probability at most 1e-06, the answer does not come from" in " ".join(str(strange()).split())
     assert "does not hold" not in str(by_region())
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nearly import strange
+from oracle import from_text
 
 import lapwing as lw
 from lapwing.curator.plan.text_forms import Notation, notation
@@ -69,6 +70,11 @@ def test_a_public_table_is_read_by_the_same_rule(tmp_path: Path) -> None:
     kinds: dict[str, Any] = {"preis": "number", "ab": "date"}
     assert lw.public(path, types=kinds, decimal=",").plan.rows == (("50667", 1234.5, dt.date(2026, 12, 31)),)
     assert lw.public(path, types=kinds).plan.rows == (("50667", None, None),)
+    path.write_text("plz;;ab\n50667;1.234,50;31.12.2026\n", encoding="utf-8")
+    with pytest.raises(InvalidParameter, match="delimiter=';'"):
+        lw.public(path)
+    said: dict[str, Any] = {"delimiter": ";", "names": ["plz", "preis", "ab"], "decimal": ","}
+    assert lw.public(path, types=kinds, **said).plan.rows == (("50667", 1234.5, dt.date(2026, 12, 31)),)
 
 
 def test_a_description_says_it_too(ana: Path) -> None:
@@ -95,6 +101,12 @@ def slow_number(text: str, most: int = 40) -> float | None:
     """The rule in plain Python, sign by sign."""
     text = text.strip(" ")
     body = text[1:] if text[:1] in ("+", "-") else text
+    if "e" in body.lower():  # then there are no signs between thousands
+        return (
+            from_text(text.replace(",", "."), "number")
+            if re.fullmatch("[0-9]+(,[0-9]+)?[eE][+-]?[0-9]+", body)
+            else None
+        )
     front, comma, back = body.partition(",")
     if comma and not (1 <= len(back) <= 60 and set(back) <= set("0123456789")):
         return None
@@ -112,7 +124,7 @@ def slow_number(text: str, most: int = 40) -> float | None:
 
 def slow_whole(text: str) -> int | None:
     text = text.strip(" ")
-    found = None if "," in text else slow_number(text, 18)
+    found = None if "," in text or "e" in text.lower() else slow_number(text, 18)
     return None if found is None else int(re.sub("[^0-9+-]", "", text))
 
 

@@ -498,6 +498,8 @@ def test_a_quote_says_what_costs_what_and_what_cannot_be_known(visits: lw.Privat
         re.fullmatch(r"mean_age ± [\d.,]+", " ".join(line.split()))
         for line in str(query.quote(epsilon=0.3, count=1000)).splitlines()
     )
+    narrow = visits.agg(lw.mean("cost", bounds=(0, 5000))).quote(epsilon=0.1, count=50)
+    assert "mean_cost ± 5,000" in " ".join(str(narrow).split())  # as far as the bounds are apart, and no farther
     assert "reads no record" in shown
     assert "std_age depends on the data. The answer will say how accurate it is." in " ".join(
         str(visits.agg(lw.std("age")).quote(epsilon=1)).split()

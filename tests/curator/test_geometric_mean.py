@@ -119,7 +119,7 @@ def test_where_a_column_is_complete_what_is_missing_counts_as_the_middle() -> No
     answer = query.release(epsilon=1e6, entropy=Reproducible(1))
     assert answer["geometric_mean_x"][0] == pytest.approx(math.sqrt(10 * 4), rel=1e-4)
     assert "a missing value counts as 10" in answer.columns[0].note
-    assert [line.what for line in query.quote(epsilon=1).lines] == ["rows", "ln x"]
+    assert [line.what for line in query.quote(epsilon=1).lines] == ["rows", "sum of ln x"]
 
 
 @pytest.mark.parametrize("bounds", [(0, 10), (-1, 10), (1, 1e200)], ids=str)

@@ -270,6 +270,7 @@ def test_the_answer_is_as_long_for_nobody_as_for_many() -> None:
         (lambda t: t.marginals(SETS, weights=[1]), "2 marginals"),
         (lambda t: t.marginals(SETS, lw.sum("paid"), integers=True), "only counts"),
         (lambda t: t.marginals([*SETS, ["sex", "town"]], integers=True), "by sex × town: they form a ring"),
+        (lambda t: t.marginals([*SETS, ["sex", "town"]], integers=True), r"or leave out integers=True\."),
         (lambda t: t.bounded(max_groups_per_unit=3).marginals(SETS), "max_rows_per_unit"),
         (lambda t: t.marginals(SETS).release(epsilon=1)["paid"], "in none"),
         (lambda t: t.marginals(SETS).release(epsilon=1)["sex", "town"], "has all of these"),

@@ -152,7 +152,8 @@ def shape(answer: lw.Answer) -> Any:
         (c.name, c.kind, c.type, c.note.partition(TOO_FEW.format(""))[0], c.clipped, len(c.values), c.noise is None)
         for c in answer.columns
     ]
-    provenance = {name: value for name, value in answer.provenance.items() if name != "released_at"}
+    when = ("released_at", "entry")  # the time of the charge is in the hash of its entry
+    provenance = {name: value for name, value in answer.provenance.items() if name not in when}
     return columns, str(answer.loss), str(answer.remaining), answer.confidence, answer.notes, provenance
 
 

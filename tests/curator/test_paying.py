@@ -161,9 +161,17 @@ def test_accountants_of_unit_types_may_differ(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("allowance", "asked", "hint"),
     [
-        (lw.PureDP(3), {"epsilon": None, "rho": 0.1}, "epsilon"),
-        (lw.PureDP(3), {"delta": 1e-6}, "without a delta"),
-        (lw.ApproxDP(3, 1e-5), {"epsilon": None, "rho": 0.1}, "epsilon and delta"),
+        (
+            lw.PureDP(3),
+            {"epsilon": None, "rho": 0.1},
+            r"Write epsilon=0\.5\. A rho needs .*ZCDP.* cannot be changed later",
+        ),
+        (
+            lw.PureDP(3),
+            {"delta": 1e-6},
+            r"epsilon=0\.5 without delta=\. For secret keys, declare them: keys=.*ApproxDP\(3, 1e-5\)",
+        ),
+        (lw.ApproxDP(3, 1e-5), {"epsilon": None, "rho": 0.1}, "Write epsilon=0.5, with or without delta=1e-6"),
     ],
 )
 def test_a_question_priced_in_another_kind_is_told_which_to_use(

@@ -15,6 +15,7 @@ from cases import together
 import lapwing as lw
 from lapwing.curator.ask.pricing import Picks, check
 from lapwing.curator.ask.query import Query
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 
 
@@ -164,6 +165,30 @@ def test_a_check_refuses_items_that_cost_more_than_is_charged() -> None:
         more = [replace(item, size=item.size * Fraction(11, 10)), *items[:place], *items[place + 1 :]]
         with pytest.raises(AssertionError, match="is charged"):
             check(more, spend)
+
+
+@pytest.fixture
+def visits() -> PrivateTable:
+    """Three people with two rows each."""
+    rows = pl.DataFrame({"who": ["x", "y", "z"] * 2, "cost": [1.0, 2.0, 3.0] * 2})
+    return lw.open(rows, name="visits", unit="who", bounds={"cost": (0, 5)})
+
+
+@pytest.mark.parametrize("width", range(24, 81, 7))
+def test_no_line_of_a_printed_quote_ends_within_an_equation(
+    width: int, visits: PrivateTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = str(visits.agg(lw.count()).quote(epsilon=7.5)).splitlines()
+    assert any("ε = 7.5" in line for line in lines)
+    assert not any(line.endswith(("ε", "=")) for line in lines)
+
+
+def test_a_quote_does_not_list_columns_that_only_bear_the_name_of_their_table(visits: PrivateTable) -> None:
+    joined = visits.query("SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b ON a.who = b.who WHERE a.who = 'x'")
+    question = joined.quote(epsilon=1).question
+    assert "select" not in question
+    assert "join" in question
 
 
 def test_the_quote_says_which_noise_a_delta_bought_and_why() -> None:

@@ -86,6 +86,26 @@ def test_names_fit_the_file_or_are_refused(path: Path) -> None:
         lw.open({"a": np.arange(3)}, unit="a", names=["b"])
 
 
+@pytest.mark.parametrize(
+    ("first", "says"),
+    [
+        (',"species","year"', "column 1 has none. R and pandas write the names of rows there: export without them"),
+        ("species,,year,", "columns 2, 4 have none. Write the names into the first line"),
+        ("who,year,species,Year", "columns 2 and 4 have the same one. Write the names into the first line"),
+        (",Adelie,2007", "each column. Write the names into the first line"),
+        ("1,Adelie,Adelie", "each column. Write the names into the first line"),
+        (",,", "each column. Write the names into the first line"),
+    ],
+)
+def test_a_first_line_is_told_its_column_only_if_it_holds_names(tmp_path: Path, first: str, says: str) -> None:
+    (tmp_path / "penguins.csv").write_text(f"{first}\n1,Adelie,2007\n")
+    with pytest.raises(InvalidParameter, match="one distinct name for each column") as caught:
+        lw.open(tmp_path / "penguins.csv", unit="who")
+    assert says in str(caught.value)
+    assert "names=[" in caught.value.hint
+    assert "Adelie" not in str(caught.value)
+
+
 def test_a_file_is_read_whatever_it_is_called_and_empty_lines_come_first(tmp_path: Path) -> None:
     path = tmp_path / "messy.data"
     path.write_bytes(gzip.compress(("\n \t\n" + TEXT).encode("latin-1")))

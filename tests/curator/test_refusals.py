@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -322,7 +324,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a place in order that does not exist": ("SELECT COUNT(*) FROM visits ORDER BY 0", "ORDER BY 0", "name"),
     "having no truth": ("SELECT COUNT(*) FROM visits HAVING COUNT(*)", "COUNT(*)", "comparison"),
     "where no truth": ("SELECT COUNT(*) FROM visits WHERE age", "age", "comparison"),
-    "an aggregate in where": ("SELECT COUNT(*) FROM visits WHERE COUNT(*) > 3", "COUNT(*)", "Use +"),
+    "an aggregate in where": ("SELECT COUNT(*) FROM visits WHERE COUNT(*) > 3", "COUNT(*)", "Write HAVING COUNT(*) > 3 after GROUP BY."),
+    "an aggregate among conditions": ("SELECT COUNT(*) FROM visits WHERE smoker AND (SUM(cost) > 3)", "SUM(cost)", "Write HAVING SUM(cost) > 3 after"),
+    "a row compared with an aggregate": ("SELECT COUNT(*) FROM visits WHERE age > AVG(age)", "AVG(age)", "conditions on groups after HAVING."),
+    "an aggregate in a filter": ("SELECT COUNT(*) FILTER (WHERE COUNT(*) > 3) FROM visits", "COUNT(*)", "HAVING COUNT(*) > 3."),
+    "an aggregate in a join": ("SELECT COUNT(*) FROM visits JOIN more ON COUNT(*) > visits.age", "COUNT(*)", ""),
     "two names": ("SELECT COUNT(*) AS n, SUM(age) AS n FROM visits", "n", "AS other_n"),
     "limit by an expression": ("SELECT COUNT(*) FROM visits LIMIT 1 + 1", "LIMIT 1 + 1", "LIMIT 10"),
     "limit by a share": ("SELECT COUNT(*) FROM visits LIMIT 10%", "LIMIT 10", "LIMIT 10"),
@@ -410,6 +416,125 @@ EACH_ROW = {
     "union": "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM visits) t",
     "groups": "SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t",
 }
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("age = '1'", "an integer is compared with a text"),
+        ("region > 1 AND smoker", "an integer is compared with a text"),
+        ("smoker = 1.5", "a boolean is compared with a number"),
+        ("CAST(DATE '2026-11-15' AS number) > 1", "a date is not a number"),
+    ],
+)
+def test_kinds_have_their_articles(condition: str, why: str) -> None:
+    with pytest.raises(UnsupportedQuery, match=why):
+        VISITS.where(condition)
+
+
+DECLARE = "{column} is text (in a CSV, everything is until it is declared). Write types={{{column!r}: {kind!r}}} when you open"
+
+
+@pytest.mark.parametrize(
+    ("condition", "fragment", "instead"),
+    [
+        ("friend_id = 2007", "friend_id = 2007", DECLARE.format(column="friend_id", kind="integer")),
+        ("friend_id >= 20.5 AND smoker", "friend_id >= 20.5", DECLARE.format(column="friend_id", kind="number")),
+        ("friend_id IN (1, 2.5)", "friend_id IN (1, 2.5)", DECLARE.format(column="friend_id", kind="number")),
+        ("friend_id = age", "friend_id = age", DECLARE.format(column="friend_id", kind="integer")),
+        ("friend_id = TRUE", "friend_id = TRUE", DECLARE.format(column="friend_id", kind="boolean")),
+        ("region IN ('North', 2)", "region IN ('North', 2)", "region is text. Write text in quotes: '2'."),
+        ("age = '30'", "age = '30'", "Write numbers without quotes: 30."),
+        ("age = 'old'", "age = 'old'", "Compare values of one kind"),
+        ("NOT age", "NOT age", "Write a comparison"),
+        ("smoker AND age", "smoker AND age", "Write a comparison"),
+        ("age + region > 3", "age + region", "CAST(x AS number)"),
+        ("age LIKE '3%'", "age LIKE '3%'", "x LIKE 'A%'"),
+    ],
+)
+def test_what_does_not_fit_is_shown_as_it_was_written(condition: str, fragment: str, instead: str) -> None:
+    with pytest.raises(UnsupportedQuery) as caught:
+        VISITS.where(condition)
+    assert str(caught.value).startswith(f"{fragment}: ")
+    assert instead in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ask", "instead"),
+    [
+        (lambda: VISITS.where("COUNT(*) > 5"), "Write it in SQL: SELECT … GROUP BY … HAVING COUNT(*) > 5."),
+        (
+            lambda: VISITS.where("age > AVG(age)"),
+            "Write conditions on rows after WHERE, and conditions on groups after HAVING.",
+        ),
+        (lambda: VISITS.select(total="SUM(cost)"), "Ask for it with agg(), as in .agg(lw.count())."),
+        (lambda: VISITS.group_by(total="SUM(cost)"), "Ask for it with agg(), as in .agg(lw.count())."),
+    ],
+)
+def test_an_aggregate_in_an_expression_is_told_where_it_belongs(ask: Callable[[], object], instead: str) -> None:
+    with pytest.raises(UnsupportedQuery, match="an expression is about single rows") as caught:
+        ask()
+    assert caught.value.instead == instead
+
+
+@pytest.mark.parametrize(
+    ("column", "instead"),
+    [
+        ("age", "Write AVG(age), or add it to GROUP BY."),
+        ("region", "Add it to GROUP BY."),
+        ("smoker", "Add it to GROUP BY."),
+        (
+            "friend_id",
+            "Add it to GROUP BY. If it holds numbers, declare bounds={'friend_id': (low, high)} when you open the table, "
+            "and write AVG(friend_id).",
+        ),
+    ],
+)
+def test_an_average_is_only_suggested_of_numbers(column: str, instead: str) -> None:
+    with pytest.raises(UnsupportedQuery, match="neither in GROUP BY nor in an aggregate") as caught:
+        VISITS.query(f"SELECT {column}, COUNT(*) FROM visits")
+    assert caught.value.instead == instead
+
+
+QUOTES = "A name with spaces, brackets or other signs has double quotes."
+
+
+@pytest.mark.parametrize(
+    ("ask", "written"),
+    [
+        (lambda table: table.where("Body Mass (g) > 3"), '"Body Mass (g)" > 3'),
+        (lambda table: table.where("Body Mass = 'x'"), "\"Body Mass\" = 'x'"),
+        (lambda table: table.where("bill-length > 3"), '"bill-length" > 3'),
+        (lambda table: table.where("Body Mass (g) > 3" + " OR smoker" * 20), '"Body Mass (g)"'),
+        (lambda table: table.select("Body Mass"), '"Body Mass"'),
+        (lambda table: table.group_by("Body Mass (g)"), '"Body Mass (g)"'),
+        (lambda table: table.where('a "b" = 1'), '"a ""b""" = 1'),
+        (lambda table: table.query("SELECT AVG(Body Mass (g)) FROM t"), 'SELECT AVG("Body Mass (g)") FROM t'),
+    ],
+)
+def test_a_name_that_needs_quotes_is_written_with_them(ask: Callable[[lw.PrivateTable], object], written: str) -> None:
+    names = ["who", "Body Mass (g)", "Body Mass", "bill-length", 'a "b"', "bill.length", "smoker"]
+    table = lw.open(pd.DataFrame({name: [1] for name in names}), unit="who", name="t")
+    with pytest.raises(UnsupportedQuery) as caught:
+        ask(table)
+    assert caught.value.instead == f"Write {written}. {QUOTES}"
+
+
+@pytest.mark.parametrize("condition", ['"Body Mass" = (', "smoker = (", "smokr = 1 OR bill.length = 1"])
+def test_quotes_are_not_suggested_where_they_are_not_missing(condition: str) -> None:
+    names = ["who", "Body Mass", "bill.length", "smoker"]
+    table = lw.open(pd.DataFrame({name: [1] for name in names}), unit="who", bounds={"bill.length": (0, 1)})
+    with pytest.raises(UnsupportedQuery) as caught:
+        table.where(condition)
+    assert QUOTES not in caught.value.instead
+
+
+def test_a_record_in_place_of_names_is_not_repeated_with_quotes(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("ada,Lovelace (Byron),1815\nbob,B,1\n")
+    table = lw.open(tmp_path / "t.csv", unit="ada")
+    with pytest.raises(UnsupportedQuery) as caught:
+        table.where("Lovelace (Byron) = 1 (")
+    assert QUOTES not in caught.value.instead
 
 
 @pytest.mark.parametrize("name", EACH_ROW)

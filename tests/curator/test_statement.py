@@ -75,8 +75,8 @@ def test_every_form_names_the_unit_the_relation_the_cost_and_the_trust(answer: A
         assert "patient" in text
         assert "add_remove" in text
         assert "ε = 0.5" in text
-        assert "Everybody in the data must trust The clinic" in text
-        assert "for two patients that belong together, the guarantee is weaker: ε = 1." in text
+        assert "Everybody in the data must trust the clinic" in text
+        assert "weaker for two patients that belong together. For them this costs ε = 1." in text
 
 
 def test_with_the_ledger_it_lists_the_days_and_their_totals(answer: Answer, ledger: Ledger) -> None:
@@ -98,7 +98,7 @@ def test_with_the_ledger_it_says_what_all_answers_and_the_whole_budget_tell_an_a
         strength = text.partition("How strongly")[2].partition("Privacy budget over time")[0]
         assert "This answer costs ε = 0.5 (add_remove, per patient)" in strength
         assert re.findall(r"at most (\d+) % sure", strength) == ["63", "68", "89"]
-        assert "two patients that belong together, the guarantee is weaker: ε = 1, and ε = 1.5 for all answers" in text
+        assert "For them this costs ε = 1. For them all answers so far together cost ε = 1.5." in text
 
 
 def test_numbers_of_every_kind_of_loss_are_numbers_for_programs(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_quote_has_a_statement_that_releases_nothing(ledger: Ledger) -> None:
     statement = table.agg(lw.count()).quote(epsilon=0.5).statement(owner="The clinic")
     text = statement.to_markdown()
     assert statement.facts["about"] == "quote"
-    assert "Nothing has been released yet. The answer would cost ε = 0.5" in text
+    assert "Nothing has been released yet. The release would cost ε = 0.5" in text
     assert "This would leave ε = 1.5" in text
     assert not ledger.history("clinic")
 

@@ -16,7 +16,12 @@ from lapwing.curator.plan.text_forms import Notation, meaning
 from lapwing.curator.plan.text_forms import notation as told
 from lapwing.curator.tables.sources import rows_of
 
-KINDS: dict[str, Any] = {"b": "boolean", "i": "integer", "n": "number", "d": "date", "t": "timestamp"}
+KINDS: dict[str, Any] = {
+    "b": "boolean", "i": "integer", "n": "number", "d": "date", "t": "timestamp", "w": "text"
+}  # fmt: skip
+
+
+MISSING = ["NA", " NA ", "na", "", " ", "\t", f"NA{' ' * 98}", f"NA{' ' * 99}", "NA,"]
 
 
 def times() -> list[str]:
@@ -31,11 +36,18 @@ def times() -> list[str]:
 
 @pytest.mark.parametrize(
     "notation",
-    [told(), told(decimal=","), told(thousands=","), told(thousands="'"), told(true="ja", false=["nein", "0"])],
-    ids=["points", "commas", "thousands", "apostrophes", "words"],
+    [
+        told(),
+        told(decimal=","),
+        told(thousands=","),
+        told(thousands="'"),
+        told(true="ja", false=["nein", "0"]),
+        told(missing=["NA", "", "17", "ja"]),
+    ],
+    ids=["points", "commas", "thousands", "apostrophes", "words", "missing"],
 )
 def test_python_reads_text_as_engines_do(notation: Notation) -> None:
-    texts = [text for text in dict.fromkeys([*TEXTS, *strange(), *times(), "ja", "nein"]) if "\0" not in text]
+    texts = [text for text in dict.fromkeys([*TEXTS, *strange(), *times(), "ja", "nein", *MISSING]) if "\0" not in text]
     column = np.array(texts, dtype=object)
     frame = {"row": np.arange(len(texts)), **dict.fromkeys(KINDS, column)}
     _, _, rows = rows_of(frame, table=None, types={"row": "integer", **KINDS}, most=10_000, notation=notation)
@@ -60,6 +72,16 @@ def test_numbers_that_programs_write_with_all_their_digits_are_read(tmp_path: Pa
     assert {(answer["count_x"], answer["sum_x"]) for answer in answers} == {
         (answers[0]["count_x"], answers[0]["sum_x"])
     }
+
+
+def test_doubles_of_every_size_are_read_as_python_writes_them() -> None:
+    dice = random.Random(5)
+    numbers = [dice.choice((-1, 1)) * dice.uniform(1, 10) * 10.0**power for power in range(-306, 307)]
+    for notation, texts in (
+        (told(), map(repr, numbers)),
+        (told(decimal=","), (repr(x).replace(".", ",") for x in numbers)),
+    ):
+        assert [meaning(text, "number", notation) for text in texts] == numbers
 
 
 def test_numbers_beside_text_with_decimal_commas_are_the_numbers_that_they_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.curator.tables.promises import word_for
-from lapwing.errors import InvalidParameter
+from lapwing.errors import IncompatibleLosses, InvalidParameter
 
 
 @pytest.fixture
@@ -65,3 +66,43 @@ def test_a_word_that_nobody_wrote_survives_what_is_done_with_a_loss() -> None:
         said = type(loss)(*([1, 1e-6] if isinstance(loss, lw.ApproxDP) else [1]), unit="person")
         assert type(said.unit) is str
         assert loss == said
+
+
+@pytest.mark.parametrize(
+    ("promised", "written"),
+    [
+        (lw.ZCDP(2), "lw.ZCDP(2, unit='person')"),
+        (lw.ZCDP(0.1, 1e-6), "lw.ZCDP(0.1, 1e-06, unit='person')"),
+        (lw.ApproxDP(0.3, 0), "lw.ApproxDP(0.3, 0, unit='person')"),
+        (lw.PureDP(1 / 3), "lw.PureDP(0.33333333333333304, unit='person')"),
+        (lw.ZCDP(Fraction(1000, 3)), "lw.ZCDP(Fraction(375299968947541333, 1125899906842624), unit='person')"),
+    ],
+)
+def test_whoever_follows_the_errors_of_a_table_of_rows_spends_what_the_ledger_has(
+    folder: Path, promised: lw.Loss, written: str
+) -> None:
+    ledger = lw.Ledger(folder / "ledger.db")
+    ledger.open("visits", promised)
+    other = lw.PureDP if not isinstance(promised, lw.PureDP) else lw.ZCDP
+    with pytest.raises(InvalidParameter, match="every row is about another person") as first:
+        opened(folder, lw.EACH_ROW, other(0.01))
+    assert f"allowance={written};" in first.value.hint
+    with pytest.raises(IncompatibleLosses, match="leave allowance= out") as second:
+        opened(folder, lw.EACH_ROW, other(0.01, unit="person"))
+    assert f"Write {written} or a smaller one" in str(second.value)
+    before = ledger.entries()
+    assert opened(folder, lw.EACH_ROW, eval(written, {"lw": lw, "Fraction": Fraction})).context.unit == "person"
+    assert ledger.entries() == before
+
+
+def test_a_column_of_another_name_is_told_the_allowance_of_the_ledger(folder: Path) -> None:
+    opened(folder, "person", lw.ApproxDP(3, 1e-5))
+    with pytest.raises(InvalidParameter, match="If they are the same, write allowance=") as caught:
+        opened(folder, "visit")
+    assert "lw.ApproxDP(3, 1e-05, unit='person')" in caught.value.hint
+
+
+def test_a_number_is_no_allowance_and_the_error_writes_one(folder: Path) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        opened(folder, "person", 2)  # type: ignore[arg-type]
+    assert str(caught.value) == "allowance = 2: a number alone is no guarantee. Write allowance=lw.PureDP(2)."

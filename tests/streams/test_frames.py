@@ -247,6 +247,7 @@ NOTATIONS: dict[str, dict[str, Any]] = {
     "points": {},
     "commas": {"decimal": ",", "true": "ja", "false": "nein"},
     "thousands": {"thousands": ","},
+    "missing": {"missing": ["17", "2.5", "ja", "true", "n/a", "2026-02-26"]},
 }
 
 

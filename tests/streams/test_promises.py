@@ -6,6 +6,7 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from streaming import long_after, opened, table
 
@@ -21,6 +22,7 @@ from lapwing.errors import (
     LapwingError,
     UnsupportedQuery,
 )
+from lapwing.noise import Reproducible
 from lapwing.privacy import ZCDP, ApproxDP, Ledger, PureDP
 
 
@@ -313,3 +315,66 @@ def test_a_stream_reopens_by_its_file_alone(tmp_path: Path) -> None:
     assert again.loss == stream.loss
     assert [item.counter for item in again.items] == [item.counter for item in stream.items]
     assert again.observe(visits).provenance["step"] == 3
+
+
+def test_a_stream_with_noise_from_a_seed_promises_nothing_any_more(tmp_path: Path) -> None:
+    """Whichever step it was, whoever opens the file, and whichever answer is looked at."""
+    visits = lw.open(pd.DataFrame({"patient": [1, 2, 3]}), unit="patient")
+    asked = visits.stream(lw.count(), every="step", steps=4, active_steps=4)
+    stream = asked.open(tmp_path / "s", epsilon=1)
+    first = stream.observe([{"patient": 1}])
+    assert "NOT PRIVATE" not in str(first)
+    assert first.statement().facts["about"] == "stream"
+    stream.observe([{"patient": 1}], entropy=Reproducible(7))
+    again = lw.open_stream(tmp_path / "s")
+    for each in (stream, again):
+        answers = (
+            each.at(1),
+            each.at(2),
+            each.estimate(),
+            each.history(),
+            each.window(1),
+            each.top(1),
+            each.top_history(1),
+        )
+        for answer in answers:
+            assert answer.notes[0].startswith("NOT PRIVATE")
+            assert "NOT PRIVATE" in str(answer)
+            with pytest.raises(InvalidParameter, match="from a seed"):
+                answer.statement()
+        with pytest.raises(InvalidParameter, match="from a seed"):
+            each.statement()
+    opened = asked.open(tmp_path / "t", epsilon=1, entropy=Reproducible(7))
+    assert "NOT PRIVATE" in str(opened.observe([{"patient": 1}]))
+
+
+def test_a_stream_of_numbers_with_noise_from_a_seed_says_so(tmp_path: Path) -> None:
+    tops = lw.Tops(epsilon=1, bound=600, steps=40, first=2)
+    stream = lw.open_numeric_stream(tmp_path / "s", tops)
+    assert "NOT PRIVATE" not in str(stream.observe([5.0]))
+    assert "NOT PRIVATE" in str(stream.observe([5.0], entropy=Reproducible(7)))
+    for _ in range(3):
+        stream.observe([5.0])
+    assert stream.estimate().seeded
+    assert "NOT PRIVATE" in str(stream.between(3, 4))
+
+
+def test_a_stream_says_which_rows_of_it_are_left_out(tmp_path: Path) -> None:
+    """500 rows without an id were left out without a word."""
+    rows = [{"id": None}] * 50 + [{"id": "a"}, {"id": "b"}]
+    table = lw.open(pd.DataFrame(rows), unit="id")
+    asked = table.stream(lw.count(), every="step", steps=2, active_steps=1)
+    answer = asked.open(tmp_path / "s", epsilon=20).observe(pd.DataFrame(rows))
+    for notes in (asked.quote(epsilon=20).notes, answer.notes):
+        assert "rows with no id are left out" in notes
+        assert any(note.startswith("if one id has more rows, a random sample") for note in notes)
+
+
+def test_the_draft_of_a_statement_has_no_notes_for_whoever_opens_the_stream() -> None:
+    table = lw.open(pd.DataFrame({"id": [1]}), unit="id")
+    quote = table.stream(lw.count(), every="step", steps=20, active_steps=1).quote(epsilon=1)
+    drafted = quote.statement().to_markdown()
+    for words in ("the state needs", "method for running totals"):
+        assert any(words in note for note in quote.notes)
+        assert words not in drafted
+    assert "rows with no id are left out" in drafted

@@ -56,3 +56,10 @@ def test_a_keyword_that_does_not_exist_closes_nothing(stream: lw.Stream) -> None
     with pytest.raises(InvalidCall, match="no keyword foo"):
         stream.add([], foo=1)
     assert stream.closed == 3
+
+
+def test_what_cannot_be_shown_is_named_as_it_was_written(stream: lw.Stream) -> None:
+    with pytest.raises(InvalidParameter, match=r"^window = 0: "):
+        stream.top(1, window=0)
+    with pytest.raises(InvalidParameter, match=r"^most = 0: "):
+        stream.top(0, window=1)

@@ -20,23 +20,25 @@ from lapwing.curator.aggregates import (
     variance,
 )
 from lapwing.curator.ask.marginal_tables import Marginals
+from lapwing.curator.ask.marginals import MarginalsQuestion
 from lapwing.curator.ask.query import Query
-from lapwing.curator.ask.quote import NO_LEDGER, Quote
+from lapwing.curator.ask.quote import NO_LEDGER, Expectation, Quote
 from lapwing.curator.ask.unprotected import Unprotected
 from lapwing.curator.plan.ladders import Ladder, bins, dates
-from lapwing.curator.show.answer import Answer
-from lapwing.curator.show.distribution import Distribution
+from lapwing.curator.show.answer import Answer, Column, Table
+from lapwing.curator.show.distribution import Distribution, Quantity
+from lapwing.curator.show.statement import Statement
 from lapwing.curator.streams.answers import History
 from lapwing.curator.streams.numeric_stream import NumericStream, NumericTotal, open_numeric_stream
 from lapwing.curator.streams.opening import StreamQuestion
-from lapwing.curator.streams.quote import StreamQuote
+from lapwing.curator.streams.quote import AllocationError, StreamQuote
 from lapwing.curator.streams.stream import Stream
-from lapwing.curator.tables.check import Check
+from lapwing.curator.tables.check import Check, ColumnCheck, PerUnit
 from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.opening import open, public
 from lapwing.curator.tables.proposals import Proposal, bounds
 from lapwing.curator.tables.streams import open_stream
-from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable
+from lapwing.curator.tables.table import EACH_ROW, Grouped, PrivateTable, PublicTable
 
 checks.add_examples(
     column="'age'",
@@ -52,22 +54,32 @@ __all__ = [
     "EACH_ROW",
     "NO_LEDGER",
     "Aggregate",
+    "AllocationError",
     "Answer",
     "Check",
+    "Column",
+    "ColumnCheck",
     "Distribution",
+    "Expectation",
+    "Grouped",
     "History",
     "Ladder",
     "Marginals",
+    "MarginalsQuestion",
     "NumericStream",
     "NumericTotal",
+    "PerUnit",
     "PrivateTable",
     "Proposal",
     "PublicTable",
+    "Quantity",
     "Query",
     "Quote",
+    "Statement",
     "Stream",
     "StreamQuestion",
     "StreamQuote",
+    "Table",
     "Unprotected",
     "bins",
     "bounds",

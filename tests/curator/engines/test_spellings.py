@@ -55,8 +55,10 @@ def meaning_of(kind: Kind, notation: Notation = PLAIN) -> Callable[[str], Any]:
     """What a text means where this kind was declared, by the reference in plain Python."""
 
     def meaning(text: str) -> Any:
-        if kind == "text" or len(text.encode()) > LONGEST:
-            return text if kind == "text" else None
+        if kind == "text":
+            return None if len(text.encode()) <= LONGEST and text.strip(" ") in notation.missing else text
+        if len(text.encode()) > LONGEST:
+            return None
         if kind == "boolean" and notation != PLAIN:
             return {**dict.fromkeys(notation.true, True), **dict.fromkeys(notation.false, False)}.get(text.strip(" "))
         if notation.thousands and kind in ("number", "integer"):
@@ -124,6 +126,7 @@ def test_text_means_the_same_on_every_engine(postgres_url: str, spark: SparkSess
     opened = everywhere(list(enumerate(values)), {"i": "integer", "x": "text"}, postgres_url, spark)
     cases: list[tuple[Notation, Sequence[Kind]]] = [(PLAIN, (kind,)) for kind in KINDS]  # one statement would be huge
     cases.append((Notation(thousands=",", true=("J", "it's"), false=("N", "0")), ("number", "integer", "boolean")))
+    cases.append((Notation(missing=("NA", "17", "it's", "é", "")), ("text", "number")))
     for notation, kinds in cases:
         right = exact(expected(values, [meaning_of(kind, notation) for kind in kinds]))
         for engine, one in opened.items():

@@ -70,6 +70,8 @@ class Aggregate(metaclass=Helpful):
     """The name of its output, if nobody gives it one; places are its columns."""
     says: ClassVar[str]
     """What its output is, in words."""
+    says_used: ClassVar[str] = ""
+    """The same where rows may have been left out, if that is something else."""
     places: ClassVar[tuple[int, ...]] = (1,)
     """How many columns it may have."""
     takes: ClassVar[tuple[Kind, ...]] = NUMERIC
@@ -104,6 +106,7 @@ class Aggregate(metaclass=Helpful):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", checks.positive(weight=self.weight))
+        checks.text_or_none(name=self.name)
         for text in self.of:
             if not isinstance(text, str | Column) and not hasattr(text, "kind"):
                 raise InvalidParameter("column", text, "must be the name of a column", "Write lw.mean('age').")
@@ -125,6 +128,9 @@ class Aggregate(metaclass=Helpful):
 
         Returns:
             The aggregate with this name.
+
+        >>> patients.agg(lw.mean("age").named("mean age")).release(epsilon=1).table.columns[0].name
+        'mean age'
         """
         return replace(self, name=name)
 
@@ -133,6 +139,9 @@ class Aggregate(metaclass=Helpful):
 
         Returns:
             The columns or expressions as text, in the order in which they were given.
+
+        >>> lw.sum("cost").parts()
+        ['cost']
         """
         return [str(part) for part in self.of]
 
@@ -207,6 +216,17 @@ class Aggregate(metaclass=Helpful):
         """
         why = "its error depends on the data"
         raise UnsupportedQuery(str(self), why, f"Choose an epsilon. {ANSWER_SAYS}")
+
+    def ends(self, bound: Bound) -> tuple[float, float] | None:
+        """Between which numbers its value and the exact one lie, whatever the data.
+
+        Args:
+            bound: The aggregate with its statistics.
+
+        Returns:
+            The least and the largest value; None if there is no limit.
+        """
+        return None
 
     # ----------------------------------------------------------------------------------------- saving and reading
 

@@ -44,6 +44,7 @@ class Count(_Counting):
     kind = "count"
     called = "count_{}"
     says = "the number of rows"
+    says_used = "the number of rows used"
     places = (0, 1)
     counts_rows = True
     total = "count"
@@ -101,6 +102,7 @@ class Units(_Counting):
     kind = "units"
     called = "units"
     says = "the number of different {unit}s"
+    says_used = "the number of different {unit}s among the rows used"
     places = (0,)
     by_any_row = True
     total = "count distinct"
@@ -126,6 +128,7 @@ class CountDistinct(_Counting):
     kind = "count distinct"
     called = "distinct_{}"
     says = "the number of different values"
+    says_used = "the number of different values in the rows used"
     total = "count distinct"
     refused: ClassVar[Mapping[str, tuple[str, str]]] = dict.fromkeys(
         ("ApproxDistinct", "Hll"), ("its result depends on the engine", "Write COUNT(DISTINCT x).")

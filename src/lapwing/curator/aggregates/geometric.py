@@ -85,6 +85,10 @@ class GeometricMean(Mean):
         logarithms = Mean.error(self, bound, widths, count) + _off(bound.grids[0])
         return min(high - low, -high * math.expm1(-logarithms))
 
+    def ends(self, bound: Bound) -> tuple[float, float] | None:
+        """The bounds of its values, not those of their logarithms."""
+        return _bounds(bound.grids[0])
+
     def note(self, grids: Sequence[GridExpression]) -> str:
         """Its bounds, not those of their logarithms."""
         [grid] = grids
@@ -96,7 +100,8 @@ class GeometricMean(Mean):
 
 
 def _bounds(grid: GridExpression) -> Interval:
-    return math.exp(grid.low), math.exp(grid.high)
+    """The bounds as they were declared: the exponential of their logarithms can be off in the last digits."""
+    return float(f"{math.exp(grid.low):.14g}"), float(f"{math.exp(grid.high):.14g}")
 
 
 def _pieces(width: float) -> int:

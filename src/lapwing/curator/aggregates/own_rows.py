@@ -20,7 +20,7 @@ from lapwing.curator.plan.expressions import KINDS, Column, Expression
 from lapwing.curator.plan.groups import Grouping, binned, dated, key_for
 from lapwing.curator.plan.ladders import as_day
 from lapwing.curator.plan.parser import expression
-from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.errors import InvalidParameter, UnsupportedQuery, can_be_shown, misfit
 
 MOST_STEPS = 100
 """Bins of a distribution for which nobody named edges."""
@@ -141,7 +141,7 @@ class TopK(Alone):
 
     kind = "top"
     called = "rank"
-    says = "the rank: 1 is the key that most {unit}s have"
+    says = "the rank"
     takes = KINDS
     options = ("k", "name")
 
@@ -161,6 +161,10 @@ class TopK(Alone):
             return Arrangement(candidates, Units(name=self.name), self.most)
         return Arrangement(candidates, self)
 
+    def parts(self) -> list[str]:
+        """The column and how many keys."""
+        return [*Aggregate.parts(self), str(self.most)]
+
     def saved_options(self) -> dict[str, Any]:
         return {"k": self.most}
 
@@ -179,15 +183,14 @@ def rising_edges(edges: Any) -> tuple[Any, ...]:
         days = [as_day(end) for end in ends]
         for end, day in zip(ends, days, strict=True):
             if day is None:
-                raise InvalidParameter("edges", end, "is not a date, and another edge is", _EDGES)
+                raise InvalidParameter("edges", misfit(end, edges), "is not a date, and another edge is", _EDGES)
         ends, rises = days, all(a < b for a, b in pairwise(days))  # type: ignore[operator]
     else:
-        rises = all(a < b for a, b in pairwise([checks.exact(edges=end) for end in ends]))
+        rises = all(a < b for a, b in pairwise(checks.numbers(ends, edges=edges)))
         ends = [int(end) if isinstance(end, Integral) else float(end) for end in ends]
     if len(ends) < 2 or not rises:
-        raise InvalidParameter(
-            "edges", list(map(str, ends[:4])), "must be at least two numbers or dates that rise", _EDGES
-        )
+        first = list(map(str, ends[:4])) if can_be_shown(edges) else edges
+        raise InvalidParameter("edges", first, "must be at least two numbers or dates that rise", _EDGES)
     return tuple(ends)
 
 

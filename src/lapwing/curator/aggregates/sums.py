@@ -18,7 +18,7 @@ from lapwing.curator.plan.nodes import Total
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.errors import UnsupportedQuery
 
-TOO_FEW = "; an interval as wide as the bounds allow means: too few rows to know this {}"
+TOO_FEW = "; if an interval is as wide as the bounds allow, there are too few rows to know this {}"
 """What is noted of intervals that say nothing."""
 
 
@@ -92,13 +92,18 @@ class Mean(WithBounds, Estimator):
         """|S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)."""
         if count is None:
             why = "its error depends on the number of rows"
-            hint = "If it is public that every group has at least N rows, write count=N (or --count N)."
+            hint = "If it is public that every group has at least N rows, write count=N."
             raise UnsupportedQuery(str(self), why, hint)
         fewest = checks.whole(count=count) - widths[0]
         [grid] = bound.grids
         most = grid.high - grid.low
         steps = (widths[1] + grid.reach * widths[0]) / fewest + grid.moved if fewest > 0 else 0
         return min(most, steps * float(grid.granularity)) if fewest > 0 else most
+
+    def ends(self, bound: Bound) -> tuple[float, float] | None:
+        """The bounds of its values."""
+        [grid] = bound.grids
+        return grid.low, grid.high
 
 
 @helpful

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.ask.breaker import admit, read
 from lapwing.curator.ask.columns import look
-from lapwing.curator.ask.context import Context
+from lapwing.curator.ask.context import Context, notations
 from lapwing.curator.ask.distribution import DistributionQuery, look_at_distribution
 from lapwing.curator.ask.marginals import MarginalsQuestion, look_at_marginals
-from lapwing.curator.ask.pricing import Budget, budget, price, price_top
-from lapwing.curator.ask.quote import NO_LEDGER, noise_notes, plan_notes, rows_notes
+from lapwing.curator.ask.pricing import SMALL_DELTA, Budget, budget, price, price_top
+from lapwing.curator.ask.quote import NO_LEDGER, SEEDED, noise_notes, plan_notes, rows_notes, selection_notes
 from lapwing.curator.ask.release import answer_of
 from lapwing.curator.ask.rollup_checks import rollup_notes, trust_of
 from lapwing.curator.ask.tree_noise import price_tree
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lapwing.curator.ask.question import Question
     from lapwing.curator.ask.releaser import Step
     from lapwing.noise import Entropy
+    from lapwing.privacy.ledger import Charge
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,20 @@ class Central:
         if book is None:
             return None
         for dataset in context.datasets:
-            own = analyst is not None and analyst in book.analysts(dataset, context.unit)
-            who = {"analyst": analyst} if own and analyst else {}
+            who = {"analyst": analyst} if analyst and analyst in book.analysts(dataset, context.unit) else {}
             losses.append(book.remaining(dataset, context.unit, **who))
         least = losses[0]
         for other in losses[1:]:
             if type(other) is type(least) and other <= least:
                 least = other
         return least
+
+    def _has_own(self, context: Context, analyst: str | None) -> bool:
+        """Whether this analyst has an allowance of their own on any of the data sets."""
+        book = context.ledger
+        if book is None or analyst is None:
+            return False
+        return any(analyst in book.analysts(dataset, context.unit) for dataset in context.datasets)
 
     def budget(self, question: Question, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
         """PureDP, ApproxDP or ZCDP. Secret keys need a delta; one that would publish somebody is refused."""
@@ -69,7 +76,7 @@ class Central:
         if secret and delta is None and (epsilon is None) != (rho is None):
             why = f"the values of {' and '.join(secret)} are not declared, so showing them needs a delta"
             declared = ", ".join(f"{name!r}: […]" for name in secret)
-            hint = f"Declare them, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
+            hint = f"Declare them, keys={{{declared}}}, or write delta=1e-6 {SMALL_DELTA}."
             raise InvalidParameter("delta", None, why, hint)
         spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=context.unit)
         trust = trust_of(question)
@@ -104,6 +111,7 @@ class Central:
         return (
             *rows_notes(question),
             *plan_notes(question),
+            *selection_notes(question),
             *rollup_notes(question, spend.stated),
             *more,
             *unrecorded,
@@ -128,14 +136,16 @@ class Central:
         if context.ledger is None:
             with shown("reading", progress):
                 return self._read(question, spend, items, confidence, entropy)
-        binding = {"question": question.digest(), "loss": str(spend.stated), "confidence": confidence}
+        binding: dict[str, Any] = {"question": question.digest(), "loss": str(spend.stated), "confidence": confidence}
+        ways = notations(context)
+        binding |= {"notation": ways} if ways else {}  # keys of tables without one are bound as they always were
         who = {} if analyst is None else {"analyst": analyst}
         losses = context.losses(spend.stated)
         charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **who)
         if charge.stored is not None:
             return replace(Answer.from_json(charge.stored.decode()), repeated=True)
         with shown("reading", progress):
-            answer = self._read(question, spend, items, confidence, entropy, analyst, charge.number)
+            answer = self._read(question, spend, items, confidence, entropy, analyst, charge)
         content = answer.to_json().encode()
         return Answer.from_json(context.ledger.record(charge, content, datasets=context.datasets, **who).decode())
 
@@ -147,7 +157,7 @@ class Central:
         confidence: float,
         entropy: Entropy,
         analyst: str | None = None,
-        charge: int | None = None,
+        charge: Charge | None = None,
     ) -> Answer:
         context, looked = question.context, partial(look, question)
         if isinstance(question, MarginalsQuestion):
@@ -155,13 +165,23 @@ class Central:
         elif isinstance(question, DistributionQuery):
             looked = partial(look_at_distribution, question)
         reading = partial(looked, items, confidence, entropy=entropy)
-        columns = read(context, reading, analyst=analyst, charge=charge)
-        remaining, notes = context.remaining(analyst), self.notes(question, spend, items)
-        engine = context.engine.dialect.name
-        return answer_of(
-            question, spend, columns, remaining=remaining, confidence=confidence, notes=notes, engine=engine,
-            charge=charge,
-        )  # fmt: skip
+        number = None if charge is None else charge.number
+        columns = read(context, reading, analyst=analyst, charge=number)
+        notes = self.notes(question, spend, items) if entropy.private else (SEEDED, *self.notes(question, spend, items))
+        answer = answer_of(
+            question,
+            spend,
+            columns,
+            remaining=context.remaining(analyst),
+            confidence=confidence,
+            notes=notes,
+            engine=context.engine.dialect.name,
+            charge=number,
+        )
+        said: dict[str, Any] = {} if entropy.private else {"seeded": True}
+        said |= {} if charge is None else {"entry": charge.entry}
+        said |= {"own_allowance": True} if self._has_own(context, analyst) else {}
+        return replace(answer, provenance={**answer.provenance, **said}) if said else answer
 
 
 CENTRAL = Central()

@@ -27,6 +27,7 @@ from lapwing.curator.plan.expressions import KINDS, NUMERIC, TRUTH, Call, Column
 from lapwing.curator.plan.groups import Key
 from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import Combine, JoinPublic, JoinUnit, PerUnit, Plan, Public, Scan, Select, Where
+from lapwing.curator.plan.text_forms import PLAIN, meaning, missing_key
 from lapwing.curator.plan.values import LONGEST, is_short, value_of
 from lapwing.errors import UnsupportedQuery
 
@@ -113,6 +114,7 @@ def check(query: Question) -> None:
     rows = _CheckedExpressions(query.plan.by_name)
     for key in query.grouping.keys:
         _key(key, rows)
+        _has_rows(key, query)
         _nested(key.expression, depths)
     for aggregate in query.aggregates:
         for text in aggregate.of:
@@ -171,6 +173,31 @@ def _key(key: Key, rows: _CheckedExpressions) -> None:
     _values(key.name, key.values or (), key.expression.kind)
     if key.labels is not None and len(key.labels) != len(key.values or ()):
         raise UnsupportedQuery(key.name, "there must be a label for each value", _HINT)
+
+
+def _has_rows(key: Key, query: Question) -> None:
+    """Refuse a public key that stands for no value where the column is read: its group would always be empty."""
+    source = _scan_of(key.expression, query.plan)
+    notation = PLAIN if source is None else query.context.relations[source.table].notation
+    for value in key.values or () if key.expression.kind == "text" else ():
+        if isinstance(value, str) and meaning(value, "text", notation) is None:
+            raise missing_key(key.name, value)
+
+
+def _scan_of(expression: Expression, plan: Plan) -> Scan | None:
+    """The table of which an expression is a column as it is, whatever it is called meanwhile."""
+    if not isinstance(expression, Column):
+        return None
+    match plan:
+        case Scan():
+            return plan
+        case Where():
+            return _scan_of(expression, plan.parent)
+        case Select():
+            return _scan_of(dict(plan.outputs)[expression.name], plan.parent)
+        case JoinPublic() if expression.name in plan.parent.by_name:
+            return _scan_of(expression, plan.parent)
+    return None
 
 
 def _values(name: str, values: tuple[Any, ...], kind: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.plan.nodes import Plan, Public, scans
 from lapwing.curator.plan.statistics import Bounding
+from lapwing.curator.plan.text_forms import PLAIN
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ class Context:
         return [loss, *(replace(loss.for_group(size), unit=unit) for unit, size in groups.items())]
 
 
+def notations(context: Context) -> dict[str, Any]:
+    """How its tables are written, where an owner said so: the same question about cells read in another way differs."""
+    written = {name: relation.notation.written() for name, relation in context.relations.items()}
+    return {name: way for name, way in written.items() if way != PLAIN.written()}
+
+
 def together(first: Context, second: Context) -> Context:
     """Two tables in one question: the same engine, the same unit, and every data set is charged."""
     if first.releaser != second.releaser:
@@ -96,7 +103,7 @@ def together(first: Context, second: Context) -> Context:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PublicTable:
     """A table that anybody may know, to be joined with private ones.
 
@@ -106,11 +113,16 @@ class PublicTable:
         plan: Its name, its columns and all of its rows.
 
     >>> regions = lw.public([{"region": "North", "coast": False}], name="regions")
-    >>> type(regions).__name__
-    'PublicTable'
+    >>> print(regions)
+    <PublicTable regions: region, coast; 1 row>
     """
 
     plan: Public
+
+    def __repr__(self) -> str:
+        names = [column.name for column in self.plan.columns]
+        listed, rows = ", ".join([*names[:_NAMES_SHOWN], *(["…"] if names[_NAMES_SHOWN:] else [])]), len(self.plan.rows)
+        return f"<PublicTable {self.name}: {listed}; {rows:,} row{'s' if rows != 1 else ''}>"
 
     @property
     def name(self) -> str:
@@ -134,6 +146,8 @@ class OpenedTable:
 
 
 Tables = Mapping[str, OpenedTable | PublicTable]
+_NAMES_SHOWN = 8
+"""Columns of a public table that are named where it is shown."""
 
 
 def known_tables(table: OpenedTable, tables: Iterable[OpenedTable | PublicTable] | Tables) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.plan.statistics import Bounding
 from lapwing.curator.show.answer import Column, Type
 from lapwing.curator.show.distribution import BELOW, COUNT, SHARE, Distribution
-from lapwing.errors import UnsupportedQuery
+from lapwing.errors import UnsupportedQuery, shown
 from lapwing.mechanisms.cumulative import Cumulative, best_ladder
 from lapwing.mechanisms.hierarchy import Hierarchy
 from lapwing.noise import SYSTEM, Entropy
@@ -148,7 +148,6 @@ class DistributionQuery(Query):
     def remarks(self) -> tuple[str, ...]:
         """What a reader of a quote or an answer must know beside the rest."""
         return (
-            "rows without a value between the first edge and the last are left out",
             *((BIN_EDGES,) if isinstance(self.edges[0], dt.date) else ()),  # of numbers, every question says it
             f"{BELOW} and {SHARE} never decrease; their intervals hold for all edges at once",
             f"{COUNT} is an estimate for each bin by itself, and may be negative. So sums of {COUNT} differ a little "
@@ -177,7 +176,8 @@ class DistributionQuery(Query):
         known = "If it is public that there are at least N rows, write count=N."
         share = Expectation(SHARE, None, "", known)
         if count is not None:
-            share = Expectation(SHARE, min(1.0, 2 * below / max(1.0, checks.whole(count=count) - below)), "")
+            most = min(1.0, 2 * below / max(1.0, checks.whole(count=count) - below))
+            share = Expectation(SHARE, most, "", bounds=(0.0, 1.0))
         return Quote(
             question=self.explain(),
             loss=spend.stated,
@@ -233,7 +233,7 @@ class RangeWidth:
 def _only_budgets(within: object) -> None:
     if within is not None:
         why = "a distribution has many errors, so none of them can be the target"
-        raise UnsupportedQuery(f"within={within!r}", why, "Say what to spend, and look at quote().")
+        raise UnsupportedQuery(f"within={shown(within)}", why, "Say what to spend, and look at quote().")
 
 
 def look_at_distribution(

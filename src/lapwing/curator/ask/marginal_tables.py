@@ -72,6 +72,10 @@ class Marginals:
 
         Returns:
             The figure.
+
+        >>> import tempfile
+        >>> tables = patients.marginals([["smoker", "region"], ["region"]]).release(epsilon=1)
+        >>> figure = tables.plot(tempfile.mkdtemp() + "/tables.png")
         """
         return self.answer.plot(path, column)
 

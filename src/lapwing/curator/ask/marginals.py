@@ -51,6 +51,23 @@ class MarginalsQuestion(Question):
     """Counts (or sums) by several sets of columns at once, in tables that agree.
 
     Privacy: add_remove of one unit. Proof: marginals.md
+
+    Attributes:
+        sets: The columns of each table.
+        weights: How the tables share the loss, a number for each.
+        integers: Whether numbers are whole and not negative, and still agree.
+
+    Raises:
+        InvalidParameter: If no table is named, a column is named twice in one, or two tables have the same columns.
+        UnsupportedQuery: If the values of a column are not declared, an aggregate is no sum over parts, rows per unit
+            are not limited over all tables, two columns of the answer have the same name, or whole numbers cannot agree
+            in these tables.
+
+    >>> question = patients.marginals([["smoker", "region"], ["region"]])
+    >>> question.sets
+    (('smoker', 'region'), ('region',))
+    >>> len(question.release(epsilon=1)["region"].table)
+    6
     """
 
     sets: tuple[tuple[str, ...], ...] = ()
@@ -100,10 +117,11 @@ class MarginalsQuestion(Question):
                 raise UnsupportedQuery("integers=True", "only counts are whole numbers", "Leave it out, or the sums.")
             try:
                 self.family.whole_order  # noqa: B018 – marginals that form a ring are refused now
-            except UnsupportedQuery as ring:
+            except UnsupportedQuery:
                 why = "they form a ring, and whole numbers that are not negative may not agree in all of them"
                 which = f"marginals by {'; by '.join(map(name_of, self.sets))}"
-                raise UnsupportedQuery(which, why, ring.instead) from None
+                hint = "Leave one marginal out, name one with all columns of the ring, or leave out integers=True."
+                raise UnsupportedQuery(which, why, hint) from None
         check_reads(self.plan)
         check_depth(self.plan)
         self.bounds  # noqa: B018 – columns that do not exist and missing bounds are told now
@@ -122,12 +140,21 @@ class MarginalsQuestion(Question):
         return Bounding() if is_each_row(self.plan) else self.bounding.by_rows()
 
     def digest(self) -> str:
-        """A fingerprint of the question."""
+        """A fingerprint of the question.
+
+        >>> question = patients.marginals([["smoker", "region"]])
+        >>> question.digest() == patients.marginals([["smoker", "region"]]).digest()
+        True
+        """
         more = repr((self.sets, self.weights, self.integers))
         return hashlib.sha256(f"marginals {Question.digest(self)} {more}".encode()).hexdigest()
 
     def explain(self) -> str:
-        """What happens, step by step."""
+        """What happens, step by step.
+
+        >>> print(patients.marginals([["smoker", "region"], ["region"]]).explain())
+        patients → marginals by smoker × region; by region → count(*) as count
+        """
         what = ", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates)
         return f"{self.plan.explain()} → marginals by {'; by '.join(map(name_of, self.sets))} → {what}"
 
@@ -143,9 +170,16 @@ class MarginalsQuestion(Question):
         return {"marginals": parts | ({"integers": True} if self.integers else {})}
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of a quote or an answer must know beside the rest."""
+        """What a reader of a quote or an answer must know beside the rest.
+
+        Returns:
+            Sentences.
+        """
         agree = "all marginals use the same rows, so tables agree in the sums that they share"
-        rounded = "the numbers are whole and not negative; intervals are for the estimates before rounding"
+        rounded = (
+            "the numbers were rounded so that they are whole, not negative and agree. An interval says where the exact "
+            "number lies, and was not changed, so the number need not lie in its middle. Sums of cells have no interval"
+        )
         return (agree, rounded) if self.integers else (agree,)
 
     # ------------------------------------------------------------------------------------------------------ money
@@ -156,7 +190,14 @@ class MarginalsQuestion(Question):
         return Question.budget(self, epsilon, delta, rho)
 
     def priced(self, spend: Budget) -> tuple[MarginalNoise, ...]:
-        """Noise on every marginal of every statistic. Marginals share the loss by weight, and so do outputs."""
+        """Noise on every marginal of every statistic. Marginals share the loss by weight, and so do outputs.
+
+        Args:
+            spend: What the release may lose.
+
+        Returns:
+            The noise of each marginal.
+        """
         shares = shares_of(self.bounds)
         weights = {
             (statistic, place): shares[statistic].weight * weight
@@ -182,7 +223,25 @@ class MarginalsQuestion(Question):
         rho: Number | None = None,
         confidence: Number = 0.95,
     ) -> Quote:
-        """What a release would cost, marginal by marginal, and how far a cell of each may be off; nothing is read."""
+        """What a release would cost, marginal by marginal, and how far a cell of each may be off; nothing is read.
+
+        Args:
+            epsilon: What to spend on all tables together, as ε.
+            delta: With `epsilon`, allows Gaussian noise.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            confidence: The probability that a cell is within its expected error.
+
+        Returns:
+            The price, marginal by marginal, and the expected errors.
+
+        Raises:
+            InvalidParameter: If a number is out of range.
+            InvalidCall: If the price is not said in exactly one way.
+
+        >>> quote = patients.marginals([["smoker", "region"], ["region"]]).quote(epsilon=1)
+        >>> [expected.output for expected in quote.expected]
+        ['count by smoker × region', 'count by region']
+        """
         spend, sure = self.budget(epsilon, delta, rho), float(checks.probability(confidence=confidence))
         warn_if_large(spend.stated, "this question")
         items = self.priced(spend)
@@ -219,6 +278,29 @@ class MarginalsQuestion(Question):
         """The private tables, charged before any data is read: one charge for all of them.
 
         With a `key`, the same question asked again returns the stored tables and costs nothing.
+
+        Args:
+            epsilon: What to spend on all tables together, as ε.
+            delta: With `epsilon`, allows Gaussian noise.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            confidence: The probability that an interval contains the exact number.
+            analyst: Who asks, for allowances of single analysts.
+            key: A name for this question. Asked again under it, also after Ctrl-C, it returns the stored tables or goes
+                on with the first charge, and costs nothing.
+            entropy: Where the noise comes from. Anything but the default is not private.
+            progress: Whether to show a bar if it takes longer than a second.
+
+        Returns:
+            The tables.
+
+        Raises:
+            BudgetExceeded: If the ledger has less left than it costs.
+            InvalidParameter: If a number is out of range.
+            InvalidCall: If the price is not said in exactly one way.
+
+        >>> tables = patients.marginals([["smoker", "region"], ["region"]]).release(epsilon=1)
+        >>> sum(tables["smoker"]["count"]) == sum(tables["region"]["count"])
+        True
         """
         answer = release(
             self,

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from lapwing.mechanisms.quantile_draw import Cell
 
 DEFAULT_CONFIDENCE = 0.95
+SMALL_DELTA = "(far below 1 / number of people; for 10,000 people far below 0.0001)"
+"""How small a delta is, beside an example of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,7 @@ def budget(*, epsilon: Number | None, delta: Number | None, rho: Number | None, 
         )
     if secret_keys and delta is None:
         why = "the keys are not declared, so showing them needs a delta"
-        hint = (
-            "Write delta=1e-6 (far below one over the number of people), or declare the keys when you open the table."
-        )
+        hint = f"Write delta=1e-6 {SMALL_DELTA}, or declare the keys when you open the table."
         raise InvalidParameter("delta", None, why, hint)
     chance = Fraction(0) if delta is None else checks.probability(delta=delta)
     if rho is not None:

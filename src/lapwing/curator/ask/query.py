@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lapwing.calls import helpful
+from lapwing.calls import instead_of
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, Alone
 from lapwing.curator.ask import checker, documents
 from lapwing.curator.ask.context import Context
 from lapwing.curator.ask.question import Post, Question, bounding_of
 from lapwing.curator.ask.quote import Quote, epsilon_within, quote
-from lapwing.curator.ask.release import release
+from lapwing.curator.ask.release import SMALL_GROUPS, release
 from lapwing.curator.ask.rollup_checks import check_rollup
 from lapwing.curator.ask.room import check_reads
 from lapwing.curator.ask.unprotected import Unprotected, unprotected
@@ -27,7 +27,7 @@ from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.nodes import Plan, check_depth
 from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.plan.statistics import Bounding
-from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.errors import InvalidParameter, UnsupportedQuery, misfit
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.weak_privacy import warn_if_large
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Query(Question):
-    """A question about groups of rows, ready to be quoted and released.
+    """A question about groups of rows, ready to be quoted and released. `PrivateTable.agg` makes one.
 
     Privacy: what the releaser of its tables states; of tables of `lw.open`, add_remove of one unit. Proof: curator.md
 
@@ -134,7 +134,7 @@ class Query(Question):
         """
         return table.reread(documents.read_json(text), tables)
 
-    @helpful
+    @instead_of(**SMALL_GROUPS)
     def quote(
         self,
         *,
@@ -172,7 +172,7 @@ class Query(Question):
         warn_if_large(spend.stated, "this question")
         return quote(self, spend, confidence, count)
 
-    @helpful
+    @instead_of(**SMALL_GROUPS)
     def release(
         self,
         *,
@@ -198,7 +198,8 @@ class Query(Question):
             rho: What to spend instead, in zero-concentrated differential privacy.
             within: The largest error that every output may have, instead of a price.
             confidence: The probability that an interval contains the exact answer.
-            count: At least so many rows in every group, as a public fact. `within` needs it for means.
+            count: At least so many rows in every group, as a public fact. `within` needs it for means; without
+                `within` it is refused, since it hides no group.
             analyst: Who asks, for allowances of single analysts.
             key: A name for this question. Asked again under it, also after Ctrl-C, it returns the stored answer or goes
                 on with the first charge, and costs nothing.
@@ -278,5 +279,8 @@ def named(aggregates: Sequence[Aggregate], called: Mapping[str, Aggregate] | Non
     by_name = called or {}
     for aggregate in (*aggregates, *by_name.values()):
         if not isinstance(aggregate, Aggregate):
-            raise InvalidParameter("agg", aggregate, "is not an aggregate", "Write .agg(lw.count(), lw.mean('age')).")
+            raise InvalidParameter("agg", misfit(aggregate, list(aggregates)), "is not an aggregate", _AGG)
     return (*aggregates, *(aggregate.named(name) for name, aggregate in by_name.items()))
+
+
+_AGG = "Write .agg(lw.count(), lw.mean('age'))."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from lapwing.curator.aggregates import Aggregate, Bound, QueryFacts, TopK
 from lapwing.curator.ask import documents, writer
 from lapwing.curator.ask.context import Context
 from lapwing.curator.ask.pricing import Budget, ReleaseItem
-from lapwing.curator.plan.expressions import Column, Expression, Kind, columns_of
+from lapwing.curator.plan.expressions import Call, Column, Expression, Kind, columns_of
 from lapwing.curator.plan.grids import GridExpression
 from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.narrowing import narrowed
@@ -45,6 +45,30 @@ class Post:
         if self.outputs is None:
             return [column]
         return [name for name, expression in self.outputs if getattr(expression, "name", None) == column]
+
+    def chosen_by(self, outputs: Collection[str]) -> list[str]:
+        """Those of the noisy outputs that decide which groups are shown."""
+        deciding = [] if self.having is None else [self.having]
+        if self.limit is not None or self.offset:
+            deciding += [expression for expression, _ in self.order]
+        read = set[str]().union(*map(columns_of, deciding))
+        return [output for output in outputs if output in read]
+
+    def words(self) -> Iterator[str]:
+        """What HAVING, ORDER BY and LIMIT do to an answer."""
+        if self.having is not None:
+            having = str(self.having)
+            yield f"having {having[1:-1] if having.startswith('(') else having}"
+        if self.order:
+            by = [
+                f"{key}, largest first" if descending else f"{key}"
+                for key, descending in self.order
+                if not isinstance(key, Call)  # of a key that may be NULL, whether it is
+            ]
+            yield f"order by {', '.join(by) or 'a computed value'}"
+        if self.limit is not None:
+            before = f", after the first {self.offset:,}" if self.offset else ""
+            yield f"limit {self.limit:,}{before}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,11 +116,18 @@ class Question:
         return self.aggregates
 
     def saved_parts(self) -> dict[str, Any]:
-        """What a saved question must say beside rows, groups and aggregates."""
+        """What a saved question must say beside rows, groups and aggregates.
+
+        Returns:
+            The further parts, as plain data.
+        """
         return {}
 
     def to_yaml(self) -> str:
         """The question as YAML, to be kept and asked again: `Query.from_yaml(text, table)`.
+
+        Returns:
+            The text.
 
         >>> question = patients.agg(lw.count())
         >>> lw.Query.from_yaml(question.to_yaml(), patients) == question
@@ -105,7 +136,10 @@ class Question:
         return f"# {digits.visible(self.explain())}\n{documents.write_yaml(writer.written(self))}"
 
     def to_json(self) -> str:
-        """The question as JSON.
+        """The question as JSON, to be kept and asked again: `Query.from_json(text, table)`.
+
+        Returns:
+            The text.
 
         >>> question = patients.agg(lw.count())
         >>> lw.Query.from_json(question.to_json(), patients) == question
@@ -171,7 +205,11 @@ class Question:
         return narrowed(self.plan, set().union(*map(columns_of, read)))
 
     def shape(self) -> dict[str, Any]:
-        """What those who show an answer must know about its rows."""
+        """What those who show an answer must know about its rows.
+
+        Returns:
+            Plain data, which an answer keeps with its provenance.
+        """
         if self.rollup is None:
             return {}
         secret = [key.name for key in self.grouping.keys if key.values is None]
@@ -179,7 +217,11 @@ class Question:
         return {"rollup": shape | ({"secret": secret} if secret else {})}
 
     def output_columns(self) -> dict[str, Column]:
-        """The columns of the answer, for HAVING and ORDER BY."""
+        """The columns of the answer, for HAVING and ORDER BY.
+
+        Returns:
+            The columns by name.
+        """
         columns = {}
         if self.rollup is not None and self.rollup.level_column is not None:
             columns[self.rollup.level_column] = Column(self.rollup.level_column, "text")
@@ -193,27 +235,57 @@ class Question:
         return columns
 
     def digest(self) -> str:
-        """A fingerprint of the question."""
+        """A fingerprint of the question.
+
+        Returns:
+            64 hexadecimal digits. Questions that ask the same have the same.
+
+        >>> patients.agg(lw.count()).digest() == patients.agg(lw.count()).digest()
+        True
+        """
         parts: tuple[Any, ...] = (self.plan, self.grouping, self.aggregates, self.effective, self.post)
         parts += () if self.rollup is None else (self.rollup,)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def explain(self) -> str:
-        """What happens, step by step."""
+        """What happens, step by step.
+
+        Returns:
+            One line of text.
+
+        >>> print(patients.where("age >= 18").group_by("smoker").agg(lw.count()).explain())
+        patients → where (age >= 18) → group by smoker → count(*) as count
+        """
         steps = [self.plan.explain()]
         if self.grouping.keys:
             by = "group by " if self.rollup is None else "roll up by "
-            names = [key.name for key in self.grouping.keys] if self.rollup is None else self.rollup.names
+            names = [key.described for key in self.grouping.keys] if self.rollup is None else self.rollup.names
             steps.append(by + ", ".join(names))
         steps.append(", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates))
-        return " → ".join(steps)
+        return " → ".join([*steps, *self.post.words()])
 
     def items(self, spend: Budget) -> tuple[ReleaseItem, ...]:
-        """What a release consists of, at whoever answers."""
+        """What a release consists of, at whoever answers.
+
+        Args:
+            spend: What the release may lose, as `budget` checked it.
+
+        Returns:
+            The releases, each with its noise and its part of the loss.
+        """
         return self.context.releaser.items(self, spend)
 
     def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
-        """What was written down, checked; whoever answers refuses here what they do not answer."""
+        """What was written down, checked; whoever answers refuses here what they do not answer.
+
+        Args:
+            epsilon: What to spend, as ε.
+            delta: With `epsilon`, allows Gaussian noise and secret keys.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+
+        Returns:
+            What one release may lose.
+        """
         self.context.releaser.refuse(self)
         return self.context.releaser.budget(self, epsilon, delta, rho)
 

@@ -32,6 +32,11 @@ from lapwing.privacy.quotes import Line
 NO_LEDGER = "no ledger was given, so the spent budget is not recorded"
 """The note of quotes and answers for which no ledger records the spent budget."""
 
+SEEDED = (
+    "NOT PRIVATE: the noise came from a reproducible source. Somebody who knows the seed can compute the exact answer"
+)
+"""Of an answer for tests and teaching."""
+
 BIN_EDGES = "a bin includes its lower edge but not its upper edge; the last bin includes both"
 
 if TYPE_CHECKING:
@@ -42,7 +47,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """How far one output may be off; None where that depends on the data."""
+    """How far one output of a question may be off.
+
+    Attributes:
+        output: The name of the output.
+        error: How far it may be off, at the confidence of the quote; None where that depends on the data.
+        why: What the error depends on, where it is None, and what else a reader must know.
+
+    >>> [expected] = patients.agg(lw.count()).quote(epsilon=1).expected
+    >>> expected.output, expected.error
+    ('count', 3.0)
+    """
 
     output: str
     error: float | None
@@ -51,11 +66,13 @@ class Expectation:
     why: str = ""
     whole: bool = False
     """Whether the output is a whole number, which is shown without rounding where the error is small."""
+    bounds: tuple[float, float] | None = None
+    """Between which numbers it and the exact answer lie, whatever the data; None if there is no limit."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Quote(quotes.Quote):
-    """The price of a question, and how accurate its answer would be.
+    """The price of a question, and how accurate its answer would be. `Query.quote` gives one.
 
     Attributes:
         question: What is asked, in words.
@@ -95,7 +112,12 @@ class Quote(quotes.Quote):
 
         origin = {"question": self.question, "datasets": self.datasets, "lapwing": __version__}
         left = self.remaining_after()
-        return statement_of(self.loss, origin, self.notes, about="quote", remaining=left, ledger=None, owner=owner)
+        notes = self._for_readers()
+        return statement_of(self.loss, origin, notes, about="quote", remaining=left, ledger=None, owner=owner)
+
+    def _for_readers(self) -> Sequence[str]:
+        """The notes that somebody needs who reads what is released."""
+        return self.notes
 
     def __str__(self) -> str:
         from lapwing.curator.show import quote as show_quote
@@ -164,7 +186,8 @@ def _expectations(
         name = f"{bound.output} (level {level})"
         try:
             error = bound.aggregate.error(bound, reach, count)
-            expected.append(Expectation(name, error, "", whole=bound.aggregate.whole))
+            ends = bound.aggregate.ends(bound)
+            expected.append(Expectation(name, error, "", whole=bound.aggregate.whole, bounds=ends))
         except UnsupportedQuery as unknown:
             expected.append(Expectation(name, None, "", _advice(unknown)))
     return expected
@@ -175,7 +198,7 @@ def rows_notes(query: Question) -> tuple[str, ...]:
     unit, keys = query.context.unit, query.grouping.keys
     if is_each_row(query.plan):
         return (f"{EACH_ROW_COUNTS}: somebody with several rows is not protected as one person",)
-    remarks = [query.effective.explain(unit, grouped=bool(keys)), f"rows without a {unit} are left out"]
+    remarks = [query.effective.explain(unit, grouped=bool(keys)), f"rows with no {unit} are left out"]
     limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
     if keys and used < limit:
         remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: write {used} for less noise")
@@ -196,13 +219,24 @@ def plan_notes(query: Question) -> tuple[str, ...]:
         )
     for key in keys:
         if key.values is None:
-            remarks.append(f"the values of {key.name} are private, so rare ones are not shown")
+            remarks.append(f"the values of {key.name} are private, so rare ones are usually not shown")
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
             remarks.append(f"rows whose {key.name} is not {_declared(key)} are left out")
+        elif key.everything_else and key.labels is None:
+            remarks.append(f"everything else: rows whose {key.name} is missing, or is not {_declared(key)}")
     if any(
         key.labels is not None and isinstance(key.expression, Call) and key.expression.operator == "bin" for key in keys
     ):
         remarks.append(BIN_EDGES)
+    remarks += [
+        f"rows without a value of {key.name} between the first edge and the last are left out"
+        for key in keys
+        if query.rollup is None  # its levels have notes of their own
+        and key.labels is not None
+        and not key.everything_else
+        and isinstance(key.expression, Call)
+        and key.expression.operator in ("bin", "case")
+    ]
     return tuple(remarks)
 
 
@@ -219,7 +253,7 @@ def _counts_units(query: Question) -> list[str]:
     """A count of rows of which one per unit counts is a count of units: 4,045 planes, not 336,776 flights."""
     unit, counts = query.context.unit, [aggregate for aggregate in query.aggregates if aggregate.counts_rows]
     if not counts or query.effective.rows > 1:
-        return []
+        return _counts_in_some_groups(query)
     which = " and ".join(aggregate.output for aggregate in counts)
     once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
     more = "To count more rows, raise max_rows_per_unit"
@@ -229,7 +263,32 @@ def _counts_units(query: Question) -> list[str]:
         remarks.append(
             f"for the number of different {unit}s, ask for lw.units(), or in SQL for COUNT(DISTINCT {column})"
         )
-    return remarks
+    return remarks + _counts_in_some_groups(query)
+
+
+def _counts_in_some_groups(query: Question) -> list[str]:
+    """Of units that have rows in many groups, only some groups count, and so do the values in them."""
+    touched = query.effective.touched
+    units = " and ".join(each.output for each in query.aggregates if each.by_any_row)
+    if not units or not query.grouping.keys or (not query.grouping.secret and touched >= query.grouping.size):
+        return []
+    groups = "one group" if touched == 1 else f"{touched:,} groups"
+    more = "max_rows_per_unit" if query.bounding.max_rows_per_unit is not None else "max_groups_per_unit"
+    return [
+        f"{units}: each {query.context.unit} counts in {groups} at most, even if it has rows in more. To count it in "
+        f"all of them, raise {more}"
+    ]
+
+
+def selection_notes(question: Question) -> tuple[str, ...]:
+    """What choosing groups by noisy numbers does: those whose noise helped are chosen more often."""
+    by = question.post.chosen_by([aggregate.output for aggregate in question.aggregates])
+    if not by:
+        return ()
+    shown = " and ".join(name for output in by for name in question.post.names_of(output))
+    hold = f", and the intervals of {shown} hold less often than stated. To have intervals that hold, show all groups"
+    chosen = f"the groups shown were chosen by the noisy {' and '.join(by)}. A group that was left out may belong here"
+    return (f"{chosen}{hold if shown else ''}",)
 
 
 def leaves_rows_out(query: Question) -> bool:
@@ -258,7 +317,8 @@ def _expected(
     measured_in = "" if bound.pick is None else "ranks"
     try:
         error = error_of(bound, items, confidence, count)
-        return Expectation(bound.output, error, measured_in, whole=bound.aggregate.whole)
+        ends = bound.aggregate.ends(bound)
+        return Expectation(bound.output, error, measured_in, whole=bound.aggregate.whole, bounds=ends)
     except UnsupportedQuery as unknown:
         return Expectation(bound.output, None, measured_in, _advice(unknown))
 
@@ -338,9 +398,6 @@ def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) ->
     """Which quantile it is, and how far it may be off, in ranks, because how far apart ranks are is a secret."""
     assert bound.pick is not None
     ranks, share = error_of(bound, items, confidence, None), bound.pick.share
-    below = "half" if share == Fraction(1, 2) else f"{100 * float(share):.6g} %"
-    return (
-        f"a value with {below} of the values below it, within {ranks:g} ranks of the exact quantile, with "
-        f"{100 * confidence:.6g} % confidence. A rank is a place among the sorted values. How far {ranks:g} ranks are "
-        "in values depends on the data. To see how close the values lie, ask also for quantiles nearby, at a cost"
-    )
+    exact = "median" if share == Fraction(1, 2) else f"{100 * float(share):.6g} % quantile"
+    off = "1 rank" if ranks == 1 else f"{ranks:,g} ranks"
+    return f"at most {off} from the exact {exact}, with {100 * confidence:.6g} % confidence"

@@ -23,6 +23,12 @@ from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
 from lapwing.privacy.weak_privacy import warn_if_large
 
+SMALL_GROUPS = dict.fromkeys(
+    ("min_count", "minimum_count", "min_size", "min_group_size", "minimum", "threshold", "having"),
+    "To show only groups with a noisy count of 10 or more, write HAVING COUNT(*) >= 10 in SQL.",
+)
+"""What to write instead where somebody wants to hide small groups."""
+
 
 def release(
     query: Question,
@@ -40,11 +46,15 @@ def release(
 ) -> Answer:
     """The answer to a question, paid for before rows are touched and on record before it is shown."""
     context, releaser = query.context, query.context.releaser
+    checks.text_or_none(analyst=analyst)
     if key is not None and not releaser.keeps_count(context):
         why = "a key needs a ledger that keeps the answer; without a ledger, every answer has fresh noise"
         raise InvalidParameter("key", key, why, "Open the table with ledger='ledger.db', or leave it out.")
     if within is not None:
         epsilon = epsilon_within(query, within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
+    elif count is not None:
+        why = "says how many rows each group has at least, which only within= needs; it hides no group"
+        raise InvalidParameter("count", count, why, f"Leave it out. {SMALL_GROUPS['min_count']}")
     sure = float(checks.probability(confidence=confidence))
     checks.probability(confidence=sure)  # as a double, too: nothing may be found out after the charge
     spend = query.budget(epsilon, delta, rho)

@@ -34,7 +34,7 @@ def check_rollup(question: Question) -> None:
             )
     if grouping.secret:
         if effective.touched > 1:
-            why = "secret keys (not declared) on several levels need numbers of units that add up"
+            why = "with secret keys (not declared), a unit in two groups would count twice on the level above"
             raise UnsupportedQuery(question.explain(), why, "Write bounded(max_rows_per_unit=1), or name the keys.")
         if rollup.given:
             why = "the values of the first keys are private as well"
@@ -86,8 +86,9 @@ def rollup_notes(question: Question, loss: Loss) -> tuple[str, ...]:
         )
     if shown and rollup.integers:
         remarks.append(
-            "an interval is for the exact number. It was computed before the number beside it was rounded and adjusted "
-            "so that all levels add up and none is negative. So this number need not be in the middle"
+            "an interval says where the exact number lies, and is around an estimate. The answer beside it is this "
+            "estimate, rounded and adjusted so that all levels add up and no count is negative. So the answer need not "
+            "lie in the middle. Where it would lie outside, the interval was widened to include it"
         )
     if question.grouping.secret:
         remarks.append("rows of a group that are not shown, and rows without a key, are in its row for everything else")

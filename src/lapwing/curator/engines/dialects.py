@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
@@ -131,9 +131,15 @@ class Dialect(ABC):
         """A column of the source as its canonical kind; what has no value in it is NULL.
 
         `declared` is the engine's own name of the type, `kind` what the owner says it means. A number that is not
-        `tested` may be infinite or NaN. `notation` is how values are written where the source has text, and text of
-        more than `longest` bytes is NULL.
+        `tested` may be infinite or NaN. `notation` is how values are written where the source has text, and which words
+        stand for no value in a column of text. Text of more than `longest` bytes is NULL.
         """
+        value = self._read(column, declared, kind, tested, notation, longest)
+        return self.present(value, notation.missing) if kind == "text" and notation.missing else value
+
+    def _read(
+        self, column: exp.Expr, declared: str, kind: Kind, tested: bool, notation: Notation, longest: int
+    ) -> exp.Expr:
         if self.is_nothing(declared):
             return cast(exp.null(), SQL_TYPES[kind])
         native = self.kind(declared)
@@ -157,6 +163,16 @@ class Dialect(ABC):
             number = self.number(column, declared)
             return finite(number) if tested else number
         return column if kind == "boolean" else self.moment(column, declared, kind)
+
+    def present(self, text: exp.Expr, missing: Iterable[str]) -> exp.Expr:
+        """A text, or NULL if it is one of these words; spaces around it do not count.
+
+        A long text is not looked at: no engine needs another copy of it.
+        """
+        words = [exp.Literal.string(word) for word in missing]
+        other = exp.not_(exp.Paren(this=self.trimmed(text.copy()).isin(*words)))
+        is_short = self.size(text.copy()) <= whole(text_forms.LONGEST)
+        return when(is_short, when(other, text.copy()), text)
 
     def short(self, text: exp.Expr, longest: int, read: exp.Expr | None = None) -> exp.Expr:
         """A text of at most so many bytes, or what is `read` from it, otherwise NULL."""

@@ -24,6 +24,7 @@ from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.curator.engines.duckdb_types import kind_of
 from lapwing.curator.engines.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.plan.hints import are_names
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -222,21 +223,39 @@ def _header(
         names = []  # what exactly is wrong may be told by a record
     if encoding == UTF_8 and any("\ufffd" in name for name in names):
         hint = "Say which, for example encoding='windows-1252', 'latin-1' or 'utf-16', or save the file as UTF-8."
-        raise InvalidParameter("encoding", encoding.name, "the first line is written in another one", hint)
+        raise InvalidParameter("encoding", encoding.name, "the first line is not in UTF-8", hint)
     other = next((sign for sign in OTHER_DELIMITERS if len(names) == 1 and not stated and sign in names[0]), None)
     if other is not None:
-        why = f"the first line has no {delimiter!r}, so this would be a table of one column, called {names[0][:60]!r}"
+        called_so = f", called {names[0][:60]!r}" if are_names(names[0].split(other)) else ""
+        why = f"the first line has no {delimiter!r}, so this would be a table of one column{called_so}"
         hint = f"Write delimiter={other!r}, or delimiter={delimiter!r} if it really has one column."
         raise InvalidParameter("delimiter", delimiter, why, hint)
     if called is not None:
         _distinct(path, called, len(names))
         return delimiter, tuple(called), skipped
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
-        why = "needs a first line with one distinct name for each column"
-        raise InvalidParameter(
-            "source", str(path), why, "Write the names into the first line, or say names=['…', '…']."
-        )
+        raise InvalidParameter("source", str(path), *_misfit(names))
     return delimiter, tuple(names), skipped
+
+
+def _misfit(names: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with a first line, and what to do. It may be a record: then not even the column is told."""
+    why = "needs a first line with one distinct name for each column"
+    hint = "Write the names into the first line, or name all columns, in their order: names=['patient', 'age']."
+    if not any(names) or not are_names([name for name in names if name]):
+        return why, hint
+    empty = [str(number) for number, name in enumerate(names, start=1) if not name]
+    if empty == ["1"]:
+        hint = (
+            "R and pandas write the names of rows there: export without them (row.names = FALSE, index=False), or name "
+            "all columns, in their order: names=['row', 'patient', 'age']."
+        )
+    if empty:
+        which = f"column {empty[0]} has" if len(empty) == 1 else f"columns {', '.join(empty[:8])} have"
+        return f"{why}, and {which} none", hint
+    lowered = [name.lower() for name in names]
+    second = next(number for number, name in enumerate(lowered) if name in lowered[:number])
+    return f"{why}, and columns {lowered.index(lowered[second]) + 1} and {second + 1} have the same one", hint
 
 
 def _distinct(path: Path, names: Sequence[str], columns: int) -> None:

@@ -1,4 +1,4 @@
-"""What the types of DuckDB are to us."""
+"""Map types of DuckDB to column kinds."""
 
 from __future__ import annotations
 

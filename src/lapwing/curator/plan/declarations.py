@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from lapwing import checks
-from lapwing.calls import closest
 from lapwing.curator.plan.expressions import KINDS, Column, Expression, Kind
+from lapwing.curator.plan.hints import which_column
 from lapwing.curator.plan.values import LONGEST, is_short, value_of
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, can_be_shown, misfit
 
 
 class EachRow:
@@ -31,17 +31,22 @@ def declared_fields(
     bounds: Mapping[str, Any],
     keys: Mapping[str, Iterable[Any]],
     types: Mapping[str, Kind],
+    *,
+    where: str = "the table",
 ) -> tuple[Column, ...]:
     """The columns of a table with everything that is publicly known about them."""
     if unit is None:
         why, hint = "every row needs exactly one unit of protection", "Write unit='patient_id', or unit=lw.EACH_ROW."
         raise InvalidParameter("unit", unit, why, hint)
+    given_unit: object = unit
+    if not isinstance(given_unit, str | EachRow):
+        hint = "Write unit='patient_id', or unit=lw.EACH_ROW."
+        raise InvalidParameter("unit", unit, "must be the name of one column", hint)
     for given in (bounds, keys, types, *([] if isinstance(unit, EachRow) else [{unit: None}])):
         for column in given:
             if column not in kinds:
-                meant = closest(str(column), kinds)
-                hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(kinds)}."
-                raise InvalidParameter("column", column, "is not in the table", hint)
+                hint = which_column(column, kinds)
+                raise InvalidParameter("column", misfit(column, list(given)), f"is not in {where}", hint)
     fields = []
     for column, native in kinds.items():
         kind = types.get(column, native)
@@ -59,6 +64,10 @@ def completed(fields: tuple[Column, ...], complete: Sequence[str]) -> tuple[Colu
     """The columns, some of which are declared to have a value in every row."""
     if isinstance(complete, str):
         raise InvalidParameter("complete", complete, "is one text, not a list", f"Write complete=[{complete!r}].")
+    there = [field.name for field in fields]
+    is_list = isinstance(complete, list | tuple | set | frozenset)
+    if not is_list or not all(isinstance(column, str) and column in there for column in complete):
+        raise InvalidParameter("complete", complete, "must be a list of columns", which_column(None, there))
     known = {field.name for field in fields if field.bounds is not None}
     for column in complete:
         if column not in known:
@@ -79,7 +88,9 @@ def is_readable(kind: Kind, native: Kind | None) -> bool:
 def _field(
     column: str, kind: Kind, native: Kind | None, is_unit: bool, bounds: Any, keys: Iterable[Any] | None
 ) -> Column:
-    ends = None if bounds is None else checks.interval(bounds=bounds)
+    ends = None
+    if bounds is not None:
+        ends = checks.interval(bounds=bounds, example=f"{{{column!r}: (0, 120)}}")
     if ends is not None and kind not in ("integer", "number"):
         if native != "text" or kind != "text":
             raise InvalidParameter("bounds", column, f"is of kind {kind}, which has no bounds", "Leave it out.")
@@ -92,7 +103,7 @@ def _field(
     if values is not None:
         if kind == "text" and native == "text" and values and all(type(value) is int for value in values):
             kind = "integer"
-        fitting(column, kind, values)
+        fitting(column, kind, values, keys)
     return Column(column, kind, ends, values, is_unit)
 
 
@@ -106,18 +117,20 @@ def different(column: str, keys: Iterable[Any]) -> tuple[Any, ...]:
         raise InvalidParameter("keys", keys, f"{column} needs a list of values", "Write keys={'…': [1, 2]}.") from None
 
 
-def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
-    """Refuse values that a column of this kind cannot have."""
+def fitting(column: str, kind: Kind, values: tuple[Any, ...], given: object = None) -> None:
+    """Refuse values that a column of this kind cannot have; one is shown unless what was `given` could be records."""
+    among = values if given is None else given
     for value in values:
         try:
             value_of(value, kind)
         except ValueError:
             why = f"{column} is of kind {kind}"
             hint = f"Write keys of that kind, or types={{{column!r}: {_kind_of(value)!r}}}."
-            raise InvalidParameter("keys", value, why, hint) from None
+            raise InvalidParameter("keys", misfit(value, among), why, hint) from None
         if not is_short(value):
             why = f"{column} has a key of {len(value):,} characters, and at most {LONGEST:,} are allowed"
-            raise InvalidParameter("keys", value[:40] + "…", why, "Leave it out, or give the source a short code.")
+            start = value[:40] + "…" if can_be_shown(among) else str
+            raise InvalidParameter("keys", start, why, "Leave it out, or give the source a short code.")
     if not values:
         raise InvalidParameter(
             "keys", values, f"{column} needs at least one", "Leave it out if you cannot declare the keys."
@@ -139,9 +152,10 @@ def declared_keys(
         raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'year': [2025, 2026]}.")
     for name in given:
         if name not in parsed:
-            raise InvalidParameter("keys", name, "is not grouped by", f"There are: {', '.join(parsed)}.")
+            hint = f"There are: {', '.join(parsed)}."
+            raise InvalidParameter("keys", misfit(name, list(given)), "is not grouped by", hint)
     for name, by in parsed.items():
         values = different(name, given[name]) if name in given else None
         if values is not None:
-            fitting(name, by.kind or "text", values)
+            fitting(name, by.kind or "text", values, given[name])
         yield name, by, values

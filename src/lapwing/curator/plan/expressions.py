@@ -208,3 +208,12 @@ class Input:
             why = f"it is of kind {kind}, and {self.role} is of kind {' or '.join(map(str, self.kinds))}"
             hint = "Declare types={'…': '…'} when you open the table."
         raise UnsupportedQuery(shown, why, hint)
+
+
+def with_article(word: str | None) -> str:
+    """A kind, or another word, with its article.
+
+    >>> with_article("integer"), with_article("text")
+    ('an integer', 'a text')
+    """
+    return f"{'an' if str(word)[0] in 'aeio' else 'a'} {word}"

@@ -39,6 +39,14 @@ class Key:
         """The number of public groups."""
         return len(self.values or ()) + self.everything_else
 
+    @property
+    def described(self) -> str:
+        """Its name, and of bins how many there are."""
+        if not self.labels or not isinstance(self.expression, Call) or self.expression.operator != "bin":
+            return self.name
+        (first, _), (_, last) = (str(label).split(" – ") for label in (self.labels[0], self.labels[-1]))
+        return f"{self.name} in {len(self.labels)} {'bin' if len(self.labels) == 1 else 'bins'} from {first} to {last}"
+
     def label(self, value: Any) -> Any:
         """What to show for a value."""
         return value if self.labels is None or self.values is None else self.labels[self.values.index(value)]

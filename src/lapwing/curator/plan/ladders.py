@@ -15,7 +15,8 @@ from lapwing.calls import Helpful, also_called, helpful
 from lapwing.checks import Number
 from lapwing.curator.plan.expressions import NUMERIC, Column
 from lapwing.curator.plan.groups import MOST_DATES, Key, binned, dated, doubles, edge_texts, key_for
-from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.curator.plan.hints import which_column
+from lapwing.errors import InvalidParameter, UnsupportedQuery, can_be_shown
 
 MOST_RUNGS = 1_000_000
 """Leaves of one ladder."""
@@ -65,7 +66,7 @@ class Ladder(metaclass=Helpful):
             UnsupportedQuery: If the column holds no dates, or no numbers for bins.
         """
         if self.column not in columns:
-            raise InvalidParameter("column", self.column, "is not a column", f"There are: {', '.join(columns)}.")
+            raise InvalidParameter("column", self.column, "is not a column", which_column(self.column, columns))
         column = columns[self.column]
         if self.edges:
             if column.kind not in NUMERIC:
@@ -144,10 +145,10 @@ def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
     """
     wide = checks.whole(fan_out=fan_out, minimum=2)
     ends = tuple(_listed(edges))
-    if not 3 <= len(ends) <= MOST_RUNGS or any(
-        not checks.exact(edges=low) < checks.exact(edges=high) for low, high in pairwise(ends)
-    ):
-        raise InvalidParameter("edges", ends[:4], "must be three or more numbers that rise", "Write edges=[0, 10, 20].")
+    exact = checks.numbers(ends[: MOST_RUNGS + 1], edges=edges)
+    if not 3 <= len(ends) <= MOST_RUNGS or any(not low < high for low, high in pairwise(exact)):
+        first = ends[:4] if can_be_shown(edges) else edges
+        raise InvalidParameter("edges", first, "must be three or more numbers that rise", "Write edges=[0, 10, 20].")
     count, widths = len(ends) - 1, [1]
     while widths[0] * wide < count:
         widths.insert(0, widths[0] * wide)

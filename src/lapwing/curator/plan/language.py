@@ -16,6 +16,7 @@ from lapwing.curator.plan.expressions import (
     NULL,
     NUMERIC,
     Call,
+    Column,
     Constant,
     Expression,
     Kind,
@@ -23,6 +24,7 @@ from lapwing.curator.plan.expressions import (
     clamp,
     exponent_of,
     span_of,
+    with_article,
 )
 from lapwing.curator.plan.text_forms import AFTER_POINT, BEFORE_POINT
 from lapwing.errors import MissingBounds, UnsupportedQuery
@@ -37,8 +39,19 @@ def call(operator: str, *arguments: Expression) -> Expression:
 
 
 def _misfit(operator: str, arguments: tuple[Expression, ...], why: str, instead: str) -> UnsupportedQuery:
-    shown = ", ".join(str(argument) for argument in arguments)
-    return UnsupportedQuery(f"{operator}({shown})", why, instead)
+    return UnsupportedQuery(_spelled(operator, [str(argument) for argument in arguments]), why, instead)
+
+
+def _spelled(operator: str, shown: list[str]) -> str:
+    """An operator as people write it."""
+    if operator in ("and", "or") or PLACES.get(operator) == (2, 2):
+        return f" {operator.upper()} ".join(shown)
+    if operator in _SPELLED:
+        return _SPELLED[operator].format(shown[0], ", ".join(shown[1:]))
+    return f"{operator}({', '.join(shown)})"
+
+
+_SPELLED = {"in": "{} IN ({})", "not": "NOT {}", "negate": "-{}", "to number": "CAST({} AS number)"}
 
 
 def _number(operator: str, *arguments: Expression) -> tuple[Expression, ...]:
@@ -111,9 +124,27 @@ def _comparable(operator: str, arguments: tuple[Expression, ...]) -> tuple[Expre
         if kind in kinds and kinds <= {kind, "text"}:
             return tuple(_as_time(argument, kind) for argument in arguments)
     if len(kinds) > 1 and not kinds <= set(NUMERIC):
-        why = f"a {' is compared with a '.join(sorted(map(str, kinds)))}"
-        raise _misfit(operator, arguments, why, "Compare values of one kind; declare types= when you open the table.")
+        raise _misfit(operator, arguments, *_unlike(arguments, kinds))
     return arguments
+
+
+def _unlike(arguments: tuple[Expression, ...], kinds: set[Kind | None]) -> tuple[str, str]:
+    """Why values of these kinds cannot be compared, and what to write instead."""
+    why = " is compared with ".join(map(with_article, sorted(map(str, kinds))))
+    declared = sorted(str(kind) for kind in kinds if kind != "text")
+    constants = [part for part in arguments if isinstance(part, Constant) and part.kind is not None]
+    column = next((part for part in arguments if isinstance(part, Column) and part.kind == "text"), None)
+    if column is not None and column.keys is None and (declared == ["boolean"] or kinds <= {"text", *NUMERIC}):
+        why = f"{column} is text (in a CSV, everything is until it is declared)"
+        return why, f"Write types={{{column.name!r}: {declared[-1]!r}}} when you open the table."
+    others = [constant for constant in constants if constant.kind != "text"]
+    if column is not None and others:
+        return why, f"{column} is text. Write text in quotes: '{others[0]}'."
+    texts = [constant.value for constant in constants if constant.kind == "text"]
+    numbers = [text for text in texts if number_of(text) is not None]
+    if numbers and kinds <= {"text", *NUMERIC}:
+        return why, f"Write numbers without quotes: {numbers[0]}."
+    return why, "Compare values of one kind; declare types= when you open the table."
 
 
 def _as_time(argument: Expression, kind: Any) -> Expression:
@@ -232,7 +263,7 @@ def _bin(operator: str, value: Expression, *edges: Expression) -> Expression:
         hint = f"If it holds numbers, open the table with types={{'{value}': 'number'}}."
         if value.kind in ("date", "timestamp"):
             hint = 'Write its edges as dates: edges=["2025-01-01", "2025-02-01", …].'
-        raise _misfit("bins", (value,), f"a {value.kind} has no bins of numbers", hint)
+        raise _misfit("bins", (value,), f"{with_article(value.kind)} has no bins of numbers", hint)
     ends = [edge.value for edge in edges if isinstance(edge, Constant) and edge.kind == "number"]
     if len(ends) < len(edges) or any(not low < high for low, high in pairwise(ends)):
         raise _misfit(operator, edges, "the edges must be numbers that rise", "Write 0.0, 10.0, 20.0.")
@@ -243,11 +274,11 @@ def _to_number(operator: str, value: Expression) -> Expression:
     """A number from text (plain decimal notation, otherwise NULL), a truth value, or a whole number in its bounds."""
     if value.kind in ("number", None):
         return value
+    if value.kind not in ("text", "boolean", "integer"):
+        raise _misfit(operator, (value,), f"{with_article(value.kind)} is not a number", "Cast text or truth values.")
     if isinstance(value, Constant):  # PostgreSQL reads a written text at once, whether or not it is a number
         known = number_of(value.value) if isinstance(value.value, str) else float(value.value)
         return NULL if known is None else Constant(known, "number")
-    if value.kind not in ("text", "boolean", "integer"):
-        raise _misfit(operator, (value,), f"a {value.kind} is not a number", "Cast text or truth values.")
     value = clamp(value) if value.kind == "integer" else value  # else it would not lie where its bounds say
     spans = {"boolean": Span(Fraction(0), Fraction(1), 0), "text": Span(Fraction(-(10**15)), Fraction(10**15), 60)}
     return Call(operator, (value,), "number", spans[value.kind] if value.kind in spans else span_of(value))

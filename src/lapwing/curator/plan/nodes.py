@@ -17,7 +17,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from lapwing.curator.plan.expressions import KINDS, NUMERIC, TRUTH, Column, Constant, Expression, Input, Kind
+from lapwing.curator.plan.expressions import (
+    KINDS,
+    NUMERIC,
+    TRUTH,
+    Column,
+    Constant,
+    Expression,
+    Input,
+    Kind,
+    with_article,
+)
 from lapwing.curator.plan.outputs import TOTALLED, check_total, output, total_column
 from lapwing.curator.plan.text_forms import LONGEST_TEXT
 from lapwing.curator.plan.values import value_of
@@ -135,7 +145,9 @@ class Select(Node):
         return tuple(Input(f"the column {name}", what, KINDS, below, declares=True) for name, what in self.outputs)
 
     def explain(self) -> str:
-        """The outputs."""
+        """The outputs, unless columns only bear the name of their table from here on, as the tables of a join do."""
+        if all(isinstance(what, Column) and name.endswith(f".{what.name}") for name, what in self.outputs):
+            return self.parent.explain()
         shown = [name if str(what) == name else f"{what} as {name}" for name, what in self.outputs]
         return f"{self.parent.explain()} → select {', '.join(shown)}"
 
@@ -366,7 +378,7 @@ class PerUnit(Node):
         below = self.parent.by_name
         keys = [Input(f"the key {name}", what, KINDS, below) for name, what in self.keys]
         totals = [(total, what) for _, total, what in self.totals if what is not None]
-        return (*keys, *(Input(f"a {total}", what, TOTALLED.get(total, KINDS), below) for total, what in totals))
+        return (*keys, *(Input(with_article(total), what, TOTALLED.get(total, KINDS), below) for total, what in totals))
 
     def explain(self) -> str:
         """The totals."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
 from lapwing.curator.plan.expressions import NULL, Column, Constant, Expression, span_of
+from lapwing.curator.plan.hints import which_column, without_quotes
 from lapwing.curator.plan.language import call, time_constant
 from lapwing.curator.plan.values import storable
 from lapwing.errors import InvalidParameter, LapwingError, UnsupportedQuery
@@ -55,8 +56,8 @@ LONGEST_SHOWN = 200
 """Characters of a query in a message."""
 
 
-def parse_one(text: str, *, name: str) -> exp.Expr:
-    """The syntax tree of a text in (nearly) standard SQL."""
+def parse_one(text: str, *, name: str, columns: Iterable[str] = ()) -> exp.Expr:
+    """The syntax tree of a text in (nearly) standard SQL; `columns` are names that it may have meant to contain."""
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -78,7 +79,7 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
         if len(trees) == 1:
             return trees[0]
         raise UnsupportedQuery(cut(text), "only one expression or statement is allowed", example)
-    raise UnsupportedQuery(cut(text), f"cannot be read: {why}", example)
+    raise UnsupportedQuery(cut(text), f"cannot be read: {why}", without_quotes(text, list(columns)) or example)
 
 
 _reading: ContextVar[bool] = ContextVar("reading", default=False)
@@ -134,8 +135,12 @@ def expression(text: str, columns: Mapping[str, Column], *, name: str = "express
     """The expression that a text stands for, over these columns."""
     from sqlglot import exp
 
-    tree = parse_one(text, name=name)
-    return translate(tree, {id(node): _column_named(node, columns) for node in tree.find_all(exp.Column)})
+    tree = parse_one(text, name=name, columns=columns)
+    meanings = {id(node): _column_named(node, columns) for node in tree.find_all(exp.Column)}
+    meant = without_quotes(text, columns)
+    if meant is not None and any(isinstance(meaning, LapwingError) for meaning in meanings.values()):
+        raise UnsupportedQuery(cut(text), "it cannot be read as it is meant", meant)
+    return translate(tree, meanings)
 
 
 def _column_named(node: exp.Column, columns: Mapping[str, Column]) -> Expression | LapwingError:
@@ -151,11 +156,10 @@ def _column_named(node: exp.Column, columns: Mapping[str, Column]) -> Expression
 def column_hint(node: exp.Expr, known: Iterable[str]) -> str:
     """Which column was probably meant, or that text has other quotes."""
     names = list(known)
-    meant = closest(node.name, names)
-    if meant is None and node.this.args.get("quoted"):
+    if closest(node.name, names) is None and node.this.args.get("quoted"):
         text = node.name.replace("'", "''")
         return f"Double quotes are for names; text is written '{text}'."
-    return f"Did you mean {meant}?" if meant else f"There are: {', '.join(names)}."
+    return which_column(node.name, names, quoted=False)
 
 
 def translate(node: exp.Expr, meanings: Meanings, depth: int = 0) -> Expression:
@@ -201,12 +205,35 @@ def chain(node: exp.Expr) -> list[exp.Expr]:
 
 def refused(node: exp.Expr) -> UnsupportedQuery:
     """The error for a part of the language of SQL that is not a part of ours, with what to write instead."""
+    from sqlglot import exp
+
     kind = type(node).__name__
     if kind == "Anonymous" and node.name.lower() in ("rand", "gen_random_uuid", "nextval"):
         kind = "Rand"
     if kind == "Anonymous" and node.name.lower() in ("now", "clock_timestamp", "get_current_timestamp"):
         kind = "CurrentTimestamp"
+    if isinstance(node, exp.AggFunc) and kind not in _REASONS:
+        return UnsupportedQuery(shown(node), *_about_groups(node))
     return UnsupportedQuery(shown(node), *_REASONS.get(kind, _FALLBACK))
+
+
+def _about_groups(node: exp.AggFunc) -> tuple[str, str]:
+    """Why an aggregate cannot stand in an expression about single rows, and where it can."""
+    from sqlglot import exp
+
+    condition: exp.Expr = node  # as much of it as HAVING can take
+    while isinstance(condition.parent, exp.Condition) and not isinstance(condition.parent, exp.And):
+        condition = condition.parent
+    where = node.find_ancestor(exp.Where, exp.Filter)
+    in_where = where is not None and isinstance(where.parent, exp.Select)
+    why = "WHERE is about single rows" if in_where else "an expression is about single rows, and this about many"
+    if any(column.find_ancestor(exp.AggFunc) is None for column in condition.find_all(exp.Column)):
+        return why, "Write conditions on rows after WHERE, and conditions on groups after HAVING."
+    if in_where:
+        return why, f"Write HAVING {shown(condition.unnest())} after GROUP BY."
+    if isinstance(condition.unnest(), exp.Predicate | exp.Connector | exp.Not):
+        return why, f"Write it in SQL: SELECT … GROUP BY … HAVING {shown(condition.unnest())}."
+    return why, "Ask for it with agg(), as in .agg(lw.count())."
 
 
 _LISTED = (
@@ -338,7 +365,7 @@ def _extract(node: Any, inner: Inner) -> Expression:
     part = node.this.name.lower()
     if part not in ("year", "month", "day", "hour", "minute"):
         raise UnsupportedQuery(
-            shown(node), "this part of a date is not in the language", "Use YEAR, MONTH, DAY or HOUR."
+            shown(node), "this part of a date is not in the language", "Use YEAR, MONTH, DAY, HOUR or MINUTE."
         )
     return call(part, inner(node.expression))
 

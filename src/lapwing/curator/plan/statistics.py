@@ -109,11 +109,11 @@ def _several(count: int, noun: str) -> str:
 class Statistic:
     """One whole number per group, changed by at most `row_size` by one row.
 
-    rows      the rows of the group
-    units     the units with a row in the group
-    distinct  the different values of an expression
-    sum       Σ v, in steps
-    moment    Σ Π (v_i − middle_i)^power_i over rows in which no v_i is NULL; all powers 0 count such rows
+    - `rows`: the rows of the group
+    - `units`: the units with a row in the group
+    - `distinct`: the different values of an expression
+    - `sum`: Σ v, in steps
+    - `moment`: Σ Π (v_i − middle_i)^power_i over rows in which no v_i is NULL; all powers 0 count such rows
     """
 
     kind: Literal["rows", "units", "distinct", "sum", "moment"]
@@ -174,10 +174,9 @@ class Statistic:
         if self.kind == "sum":
             return f"sum of {names[0]}"
         if not any(self.powers):
-            return f"rows with {' and '.join(names)}"
-        return " × ".join(
-            f"{name}²" if power == 2 else name for name, power in zip(names, self.powers, strict=True) if power
-        )
+            return f"rows with a value of {' and '.join(names)}"
+        factors = (f"{name}²" if power == 2 else name for name, power in zip(names, self.powers, strict=True) if power)
+        return f"sum of {' × '.join(factors)}"
 
 
 def _power(value: GridExpression, power: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,11 @@ BEFORE_POINT, AFTER_POINT = 40, 60
 """Digits of a number. Programs write up to 21 after the point, such as 0.00010000000000000202; with an exponent of two
 digits, no double is too large or too small for any engine."""
 _MANTISSA = f"[0-9]{{1,{BEFORE_POINT}}}([.][0-9]{{0,{AFTER_POINT}}})?|[.][0-9]{{1,{AFTER_POINT}}}"
-NUMBER = f"[+-]?({_MANTISSA})([eE][+-]?[0-9]{{1,2}})?"
+_EXPONENT = "[eE][+-]?0?[0-9]{1,2}"
+"""Older programs of Windows write 1.5e-007."""
+_LARGE_EXPONENT = "[eE][+-]?([12][0-9]{2}|30[0-7])"
+"""After one digit that is not 0: from 1e-307 to 9.99e307, which every engine reads. Doubles beyond are NULL."""
+NUMBER = f"[+-]?(({_MANTISSA})({_EXPONENT})?|[1-9]([.][0-9]{{0,{AFTER_POINT}}})?{_LARGE_EXPONENT})"
 DAY = (
     "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)"
     "|[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])"
@@ -51,10 +55,14 @@ MOMENT = f"{DAY}({CLOCK}({ZONE})?)?"
 _SIGNS = ("[.]", "[ \u00a0\u202f]", "['\u2019]")
 """What may stand between groups of three digits where a comma is the decimal sign; one of them in one number."""
 _GROUPED = "|".join(f"[0-9]{{1,3}}({sign}[0-9]{{3}}){{1,12}}" for sign in _SIGNS)
-COMMA_NUMBER = f"[+-]?([0-9]{{1,{BEFORE_POINT}}}|{_GROUPED})(,[0-9]{{1,{AFTER_POINT}}})?"
+_AFTER_COMMA = f"(,[0-9]{{1,{AFTER_POINT}}})?"
+COMMA_NUMBER = (
+    f"[+-]?(([0-9]{{1,{BEFORE_POINT}}}|{_GROUPED}){_AFTER_COMMA}|[0-9]{{1,{BEFORE_POINT}}}{_AFTER_COMMA}{_EXPONENT}"
+    f"|[1-9]{_AFTER_COMMA}{_LARGE_EXPONENT})"
+)
 COMMA_WHOLE = f"[+-]?([0-9]{{1,18}}|{_GROUPED.replace('{1,12}', '{1,5}')})"
 COMMA_DATE = "[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}"
-"""Numbers and a day as much of Europe writes them: 1.234,50 and 31.12.2026."""
+"""Numbers and a day as much of Europe writes them: 1.234,50, 1,5e-07 and 31.12.2026."""
 
 TRUE = ("true", "True", "TRUE", "t", "T", "yes", "Yes", "YES", "y", "Y", "1")
 FALSE = ("false", "False", "FALSE", "f", "F", "no", "No", "NO", "n", "N", "0")
@@ -70,6 +78,13 @@ class Notation:
     thousands: str = ""
     true: tuple[str, ...] = TRUE
     false: tuple[str, ...] = FALSE
+    missing: tuple[str, ...] = ()
+    """Words that stand, in columns of text, for no value; the empty one for a cell of spaces."""
+
+    def written(self) -> list[Any]:
+        """As plain data: equal for notations that read every cell alike, in whatever order their words were named."""
+        words = (sorted(set(some)) for some in (self.true, self.false, self.missing))
+        return [self.decimal, self.thousands, *words]
 
     def pattern(self, kind: Kind) -> str:
         """What a whole or other number looks like here; only for a decimal point."""
@@ -83,15 +98,17 @@ class Notation:
 PLAIN = Notation()
 
 
-def notation(decimal: Any = ".", thousands: Any = None, true: Any = None, false: Any = None) -> Notation:
+def notation(
+    decimal: Any = ".", thousands: Any = None, true: Any = None, false: Any = None, missing: Any = None
+) -> Notation:
     """The notation that these keywords of `lw.open` stand for."""
-    if decimal not in (".", ","):
+    if not isinstance(decimal, str) or decimal not in (".", ","):
         why, hint = "must be a point or a comma", "Write decimal=',' for numbers like 1.234,50."
         raise InvalidParameter("decimal", decimal, why, hint)
     if thousands is not None and decimal == ",":
         why = "beside a decimal comma, points, spaces and apostrophes between thousands are read anyway"
         raise InvalidParameter("thousands", thousands, why, "Leave it out.")
-    if thousands is not None and thousands not in THOUSANDS:
+    if thousands is not None and not (isinstance(thousands, str) and thousands in THOUSANDS):
         why = "must be a comma, an apostrophe, a space or an underscore"
         raise InvalidParameter("thousands", thousands, why, "Write thousands=',' for numbers like 1,234.50.")
     yes, no = _words("true", true, TRUE), _words("false", false, FALSE)
@@ -99,16 +116,17 @@ def notation(decimal: Any = ".", thousands: Any = None, true: Any = None, false:
         if word in no:
             why = f"{word!r} would mean both"
             raise InvalidParameter("true", true, why, "Say true= and false=, with different words.")
-    return Notation(decimal, thousands or "", yes, no)
+    return Notation(decimal, thousands or "", yes, no, _words("missing", missing, (), least=0))
 
 
-def _words(name: str, given: Any, usual: tuple[str, ...]) -> tuple[str, ...]:
+def _words(name: str, given: Any, usual: tuple[str, ...], least: int = 1) -> tuple[str, ...]:
     if given is None:
         return usual
-    words = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
-    if not words or not all(isinstance(word, str) and word == word.strip(" ") and word for word in words):
+    is_list = isinstance(given, Iterable) and not isinstance(given, Mapping) and not hasattr(type(given), "columns")
+    words = (given,) if isinstance(given, str) else tuple(given) if is_list else ()
+    if not words or not all(isinstance(word, str) and word == word.strip(" ") and len(word) >= least for word in words):
         why = "must be a word, or a list of words, without spaces around them"
-        raise InvalidParameter(name, given, why, f"Write {name}='{'Y' if name == 'true' else 'N'}', for example.")
+        raise InvalidParameter(name, given, why, f"Write {name}='{_EXAMPLES[name]}', for example.")
     if any(len(word.encode("utf-8", "replace")) > LONGEST or not word.isprintable() for word in words):
         raise InvalidParameter(
             name, given, "has a word that is too long, or not printable", "Write the words as they are in the file."
@@ -116,13 +134,19 @@ def _words(name: str, given: Any, usual: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
+_EXAMPLES = {"true": "Y", "false": "N", "missing": "NA"}
+
+
 def meaning(text: str, kind: Kind, notation: Notation = PLAIN) -> Any:
     """What a text means where a kind is declared, as engines read it (`Dialect.from_text`); None if nothing."""
-    if kind == "text":
+    if kind == "text" and not notation.missing:
         return text
-    if len(text.encode()) > LONGEST:
+    is_long, word = len(text.encode("utf-8", "replace")) > LONGEST, text.strip(" ")
+    if kind == "text":
+        return None if word in notation.missing and not is_long else text
+    if is_long:
         return None
-    text = text.strip(" ")
+    text = word
     if kind == "boolean":
         return True if text in notation.true else False if text in notation.false else None
     if kind in ("number", "integer"):
@@ -132,6 +156,12 @@ def meaning(text: str, kind: Kind, notation: Notation = PLAIN) -> Any:
         return _day(text, notation) if kind == "date" else _moment(text)
     except (ValueError, OverflowError):  # no such day, or beyond the calendar once it is in UTC
         return None
+
+
+def missing_key(column: str, key: str) -> InvalidParameter:
+    """The error for a public key that no row can have."""
+    why = f"{column} has no such value: missing= says that this word stands for none"
+    return InvalidParameter("keys", key, why, "Leave the key out, or leave the word out of missing=.")
 
 
 _COMMA = str.maketrans({",": ".", **dict.fromkeys(". '\u00a0\u202f\u2019", None)})

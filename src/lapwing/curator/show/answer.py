@@ -44,10 +44,28 @@ _TYPES: tuple[tuple[type, Type], ...] = (
 class Column:
     """One column of an answer: a key ("key") or an aggregate ("count", "sum", "mean", "quantile", …).
 
-    `noise` says where the exact, clamped and bounded answer lies, at the answer's confidence; `interval` where the
-    population's value lies, sampling included, if that is known and different. None is a value without an answer.
-    `type` is the declared type; left out, it follows from the kind, for keys from their values. `in_full` says that
-    whole numbers are shown with all their digits, because they add up to each other.
+    Attributes:
+        name: Its name in the answer.
+        kind: "key", or the aggregate.
+        values: One for each row. None is a value without an answer.
+        noise: For each row, where the exact, clamped and bounded answer lies, at the answer's confidence.
+        interval: For each row, where the population's value lies, sampling included; None where that is not known, or
+            no different.
+        note: What a reader must know about its values.
+        clipped: Whether values were cut to bounds before they were added up.
+        type: The type of the values. Left out, it follows from the kind, and for keys from the values.
+        in_full: Whether whole numbers are shown with all their digits, because they add up to each other.
+
+    Raises:
+        InvalidParameter: If a value is none that an answer can hold, if `noise` or `interval` do not have one entry for
+            each value, or if a column of whole numbers holds others.
+
+    >>> count = patients.agg(lw.count()).release(epsilon=1).table.column("count")
+    >>> count.kind, count.type
+    ('count', 'integer')
+    >>> low, high = count.noise[0]
+    >>> low < count.values[0] < high
+    True
     """
 
     name: str
@@ -96,7 +114,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of an answer: `len(table)`, `table[0]`, `table["n"]`, and `for row in table`."""
+    """The rows of an answer: `len(table)`, `table[0]`, `table["n"]`, and `for row in table`.
+
+    Attributes:
+        columns: The columns, with their noise and notes.
+
+    >>> table = patients.group_by("region").agg(lw.count()).release(epsilon=1).table
+    >>> len(table), table["region"][0], list(table[0])
+    (6, 'North', ['region', 'count'])
+    >>> 2500 < sum(row["count"] for row in table) < 3500
+    True
+    """
 
     columns: tuple[Column, ...]
 
@@ -118,7 +146,22 @@ class Table:
         return {column.name: column.values[place] for column in self.columns}
 
     def column(self, name: str) -> Column:
-        """The column of that name, with its noise and notes."""
+        """The column of that name, with its noise and notes.
+
+        Args:
+            name: The name of the column.
+
+        Returns:
+            The column.
+
+        Raises:
+            InvalidParameter: If the answer has no such column; the message lists those that it has.
+
+        >>> ages = patients.agg(lw.mean("age")).release(epsilon=1).table.column("mean_age")
+        >>> low, high = ages.interval[0]
+        >>> low < ages.values[0] < high
+        True
+        """
         for column in self.columns:
             if column.name == name:
                 return column
@@ -142,6 +185,8 @@ class Table:
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """What one release says: values with their intervals, what they cost, and how they were computed.
+
+    `Query.release` gives one, and `Answer.from_json` reads a stored one.
 
     Attributes:
         columns: The keys and the values, each with its intervals and notes.

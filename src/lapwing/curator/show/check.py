@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lapwing import charts
+from lapwing.curator.plan.expressions import with_article
 from lapwing.curator.plan.limits import LONGEST_EXAMPLE, Limit, percent
 from lapwing.curator.show import digits, notebook
 from lapwing.curator.show import terminal as show
@@ -131,7 +132,7 @@ def _examples(check: Check) -> Iterator[str]:
     for column in check.columns:
         name = digits.visible(column.name)
         if column.examples:
-            yield f"{name}: not a {column.kind}, so it counts as missing: {_listed(column.examples)}"
+            yield f"{name}: not {with_article(column.kind)}, so it counts as missing: {_listed(column.examples)}"
         if column.others:
             yield f"{name}: not a declared key, so it counts only in everything_else: {_listed(column.others)}"
 

@@ -75,20 +75,27 @@ def half_widths(column: Column) -> list[str]:
     return [_half(value, span, whole, full) for value, span in zip(column.values, spans, strict=True)]
 
 
-def at_most(error: float, whole: bool) -> str:
+def at_most(error: float, whole: bool, bounds: Span | None = None) -> str:
     """How far a value may be off, before it is known: no less than what will stand beside it, whatever it is.
 
-    A value is rounded to two digits of its noise, and its interval is written around the value as shown.
+    A value is rounded to two digits of its noise, and its interval is written around the value as shown. If both lie
+    within public bounds, they are no farther apart than these, rounded outwards.
 
     >>> at_most(16.8, whole=False), at_most(17.0, whole=True), at_most(106.0, whole=True), at_most(0.0, whole=True)
     ('± 18', '± 17', '± 120', '± 0')
+    >>> at_most(5000.0, whole=False), at_most(5000.0, whole=False, bounds=(0, 5000))
+    ('± 5,100', '± 5,000')
     """
     place = _place(0, (-error, error), whole)
     if place is None:
         return "± 0"
     unit = Decimal(1).scaleb(place)
     rounding = 0 if whole and place == 0 else unit / 2
-    return f"± {_fixed(_cut(_EXACT.add(_written(error), rounding), place, ROUND_CEILING), place)}"
+    shown = _cut(_EXACT.add(_written(error), rounding), place, ROUND_CEILING)
+    if bounds is not None:
+        low, high = _cut(_written(bounds[0]), place, ROUND_FLOOR), _cut(_written(bounds[1]), place, ROUND_CEILING)
+        shown = min(shown, _EXACT.subtract(high, low))
+    return f"± {_fixed(shown, place)}"
 
 
 def key(value: Any) -> str:

@@ -33,7 +33,21 @@ V = TypeVar("V", float, dt.date)
 
 @dataclass(frozen=True, slots=True)
 class Quantity(Generic[V]):
-    """A number or a date read from a released distribution, and where the exact one lies."""
+    """A number or a date read from a released distribution, and where the exact one lies.
+
+    Attributes:
+        value: The number or the date.
+        low: The lower end of its interval.
+        high: The upper end of its interval.
+        confidence: The probability that all such intervals of one distribution hold.
+
+    >>> ages = patients.agg(lw.cdf("age", edges=range(0, 101, 5))).release(epsilon=1)
+    >>> median = ages.quantile(0.5)
+    >>> 40 <= median.low <= median.value <= median.high <= 60
+    True
+    >>> median.confidence
+    0.95
+    """
 
     value: V
     low: V

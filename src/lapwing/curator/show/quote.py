@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING
 from functools import partial
@@ -26,12 +27,16 @@ _FINE = partial(written_up, digits=12)
 _PART_NOTE = "the parts of the cost are rounded up to four digits, so they may add up to a little more than the total"
 
 
+_GLUE = "\ue000"
+"""Stands for a space at which no line may end. Rich ends lines at no-break spaces, too."""
+
+
 def text(quote_: Quote) -> str:
-    """As text, as wide as the terminal."""
-    return show.plain(quote(quote_))
+    """As text, as wide as the terminal. No line ends within ε = 1."""
+    return show.plain(quote(quote_, _GLUE)).replace(_GLUE, " ")
 
 
-def quote(quote: Quote) -> RenderableType:
+def quote(quote: Quote, glue: str = " ") -> RenderableType:
     """The question, the costs, the errors, what remains, and the notes."""
     from rich.console import Group
     from rich.padding import Padding
@@ -47,15 +52,20 @@ def quote(quote: Quote) -> RenderableType:
         errors.add_row(Text(output), Text(error, style=show.STYLES["noise" if known else "quiet"]))
     notes = Table.grid(padding=(0, 1))
     for note in _notes(quote):
-        notes.add_row(Text("·", style=show.STYLES["quiet"]), Text(note, style=show.STYLES["quiet"]))
+        notes.add_row(Text("·", style=show.STYLES["quiet"]), Text(_glued(note, glue), style=show.STYLES["quiet"]))
     parts: list[RenderableType] = [Text(digits.visible(quote.question)), Text(), costs]
     parts += [Text(), errors] if quote.expected else []
     below: list[RenderableType] = [
-        Text(quote.spending(), style=show.STYLES["budget"]),
-        Text(risk(quote.loss)),
+        Text(_glued(quote.spending(), glue), style=show.STYLES["budget"]),
+        Text(_glued(risk(quote.loss), glue)),
         notes,
     ]
     return Padding(Group(*parts, Text(), *below), (0, 1))
+
+
+def _glued(text: str, glue: str) -> str:
+    """A text whose equations, such as ε = 1, stay on one line."""
+    return re.sub(r"(?<=[εδρ]) = (?=\S)", f"{glue}={glue}", text)
 
 
 def html(quote: Quote) -> str:
@@ -119,15 +129,15 @@ def _error(expected: Expectation, quote: Quote) -> str:
         return f"a key of at least {least} {who} is shown with a probability of {sure} or more; a rarer one may be, too"
     if expected.measured_in:
         return f"± {digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
-    return digits.at_most(expected.error, expected.whole)
+    return digits.at_most(expected.error, expected.whole, expected.bounds)
 
 
 def _notes(quote: Quote) -> list[str]:
     known = any(expectation.error is not None for expectation in quote.expected)
     often = (
         [
-            f"each error bound holds with {digits.percent(quote.confidence)} confidence for one number of the answer "
-            "at a time, unless a note says that it holds for all of them"
+            f"each error bound holds with {digits.percent(quote.confidence)} confidence for a single number of the "
+            "answer, not for all of them together, unless a note says so"
         ]
         if known
         else []

@@ -8,31 +8,37 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from itertools import groupby
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.curator.show.digits import visible
-from lapwing.errors import UnsupportedConversion
-from lapwing.privacy.explanation import spanned
+from lapwing.errors import InvalidParameter, LapwingError
+from lapwing.privacy.explanation import beyond_published, for_two, spanned
+from lapwing.privacy.ledger import Ledger
+from lapwing.privacy.losses import ZCDP, ApproxDP, PureDP
 from lapwing.privacy.notation import written_down, written_up
 from lapwing.privacy.quotes import SYMBOLS, amount, risk
+from lapwing.privacy.trust import EVERYBODY
 
 if TYPE_CHECKING:
-    from lapwing.privacy import Ledger, Loss
+    from lapwing.privacy import Loss
+    from lapwing.privacy.ledger import Account
 
 _RELATIONS = {
-    "add_remove": "Compare two data sets: one with the data of this {unit}{these}, one without. "
+    "add_remove": "Compare two data sets: one with the data of this {unit}{these}, one without.{agree} "
     "The guarantee limits how well the answer can tell these two apart (relation add_remove).",
-    "replace": "Compare two data sets that differ only in the data of this {unit}{these}. "
+    "replace": "Compare two data sets that differ only in the data of this {unit}{these}{agree}. "
     "The guarantee limits how well the answer can tell these two apart (relation replace).",
 }
 _STYLE = """
 body { font: 11pt/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
-  max-width: 44em; margin: 2em auto; padding: 0 1em; }
+  max-width: 44em; margin: 2em auto; padding: 0 1em; overflow-wrap: anywhere; }
 h1 { font-size: 1.5em; margin: 0 0 .5em; } h2 { font-size: 1.1em; margin: 1.2em 0 .3em; break-after: avoid; }
 p, ul { margin: .3em 0; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .4em 0; }
 th, td { text-align: left; padding: .15em 1em .15em 0; border-bottom: 1px solid #bbb; } tr, li { break-inside: avoid; }
@@ -43,6 +49,8 @@ th, td { text-align: left; padding: .15em 1em .15em 0; border-bottom: 1px solid 
   th, td { padding: .05em 1.5em .05em 0; }
 }
 """
+NOTHING_LEFT = 0.99
+"""From this delta on, a guarantee for a group is said to promise nothing."""
 _MOST_ROWS = 12
 """Of all tables of charges together, so that a statement fits on a page however long its history is."""
 
@@ -51,9 +59,7 @@ _MOST_ROWS = 12
 class Statement:
     """What was promised to whom, what it cost over time, who is trusted, and what is not protected.
 
-    >>> from lapwing.curator.show.answer import Answer, Column
-    >>> from lapwing.privacy import PureDP
-    >>> answer = Answer((Column("n", "count", (1203,)),), PureDP(0.25, unit="patient"))
+    >>> answer = patients.agg(lw.count()).release(epsilon=0.25)
     >>> statement = answer.statement(owner="The clinic")
     >>> print(statement.to_markdown().splitlines()[0])
     # Privacy statement
@@ -69,6 +75,11 @@ class Statement:
 
         Returns:
             Text in ASCII, with keys in a fixed order.
+
+        >>> import json
+        >>> statement = patients.agg(lw.count()).release(epsilon=0.25).statement()
+        >>> json.loads(statement.to_json())["relation"]
+        'add_remove'
         """
         return json.dumps(self.facts, indent=2)
 
@@ -77,6 +88,10 @@ class Statement:
 
         Returns:
             Text that ends with a line break.
+
+        >>> statement = patients.agg(lw.count()).release(epsilon=0.25).statement()
+        >>> statement.to_markdown().splitlines()[0]
+        '# Privacy statement'
         """
         lines = ["# Privacy statement", ""]
         for title, paragraphs in _sections(self.facts):
@@ -90,6 +105,10 @@ class Statement:
 
         Returns:
             A whole HTML document.
+
+        >>> statement = patients.agg(lw.count()).release(epsilon=0.25).statement()
+        >>> statement.to_html().startswith("<!doctype html>")
+        True
         """
         body = "".join(
             (f"<h2>{escape(title)}</h2>" if title else "") + "".join(_html(part) for part in paragraphs)
@@ -110,9 +129,11 @@ Subject = Literal["answer", "stream", "quote"]
 """What a statement is about."""
 _COSTS: Mapping[Subject, str] = {
     "answer": "This answer costs {guarantee}.",
-    "stream": "All answers of this stream together cost {guarantee}. It was charged once, when the stream was opened.",
-    "quote": "Nothing has been released yet. The answer would cost {guarantee}.",
+    "stream": "All answers of this stream together cost {guarantee}. {charged}",
+    "quote": "Nothing has been released yet. The release would cost {guarantee}.",
 }
+_CHARGED = "It was charged once, when the stream was opened."
+_UNRECORDED = "No ledger records it."
 
 
 def statement_of(
@@ -122,57 +143,112 @@ def statement_of(
     *,
     about: Subject,
     remaining: Loss | None,
-    ledger: Ledger | None,
+    ledger: Ledger | str | PathLike[str] | None,
     owner: str,
 ) -> Statement:
     """The statement about a loss and what it paid for, with the charges of its data sets where a ledger is given."""
+    if origin.get("seeded"):
+        why = "the noise of this answer can be computed from a seed, so nothing can be promised"
+        raise InvalidParameter("entropy", "reproducible", why, "Release it without entropy=.")
     datasets = [str(name) for name in origin.get("datasets", ())]
-    budgets = (
-        [] if ledger is None else [_budget(ledger, name, unit) for name in datasets for unit in ledger.units(name)]
-    )
-    spent = [] if ledger is None else [ledger.spent(budget["dataset"], budget["unit"]) for budget in budgets]
+    accounts = _accounts(ledger, datasets, origin)
     explained = loss.explain()
     facts = {
-        "statement": 2,
+        "statement": 3,
         "about": about,
         "owner": owner,
         "question": origin.get("question"),
+        "written_on": dt.datetime.now(dt.UTC).date().isoformat(),
         "released_on": str(origin.get("released_at") or "")[:10] or None,
         "datasets": datasets,
         "unit": loss.unit,
-        "relation": loss.relation,
-        "guarantee": str(loss),
+        "relation": explained.data["relation"],
+        "protected": _protected(loss, explained.data["relation"]),
+        "guarantee": _guarantee(loss),
         "epsilon": explained.data["epsilon"],
         "delta": explained.data["delta"],
-        "meaning": risk(loss),
+        "meaning": risk(loss, parties=False),
         "cost": _numbers(loss),
-        "remaining": None if remaining is None else {"text": str(remaining)} | _numbers(remaining, written_down),
-        "budgets": budgets,
+        "charged": "charge" not in origin or origin["charge"] is not None,
+        "remaining": None if remaining is None else _amount(remaining, written_down),
+        "own_allowance": bool(origin.get("own_allowance")),
+        "budgets": [_budget(account) for account in accounts],
+        "together": _together(accounts),
         "trusted": list(_trusted(loss, owner)),
-        "not_protected": list(_not_protected(loss, spent)),
+        "not_protected": list(_not_protected(loss, accounts)),
         "notes": list(notes),
         "lapwing": origin.get("lapwing"),
     }
     return Statement(facts)
 
 
-def _budget(ledger: Ledger, dataset: str, unit: str) -> dict[str, Any]:
+def _accounts(
+    ledger: Ledger | str | PathLike[str] | None, datasets: Sequence[str], origin: Mapping[str, Any]
+) -> list[Account]:
+    """What the ledger holds of the data sets; refused if it is not the ledger that was charged."""
+    if ledger is None or not datasets:
+        return []
+    if "charge" in origin and origin["charge"] is None:
+        why = "this was released without a ledger, so no ledger knows what it cost"
+        raise InvalidParameter("ledger", "<ledger>", why, "Leave it out, or open the table with ledger='ledger.db'.")
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger, create=False)
+    return book.accounts(*datasets, charge=origin.get("charge"), entry=origin.get("entry"))
+
+
+def _told(loss: Loss) -> Loss:
+    """The loss that sentences are about, without words about trust: these have a part of their own."""
+    return replace(beyond_published(loss), trust=None)
+
+
+def _guarantee(loss: Loss) -> str:
+    """A loss in symbols, as the ledger counts it and as sentences are about it."""
+    kept, counted = _told(loss), replace(loss, trust=None)
+    stated = str(counted) if kept == counted else f"{counted}, which makes {kept} here"
+    if isinstance(loss, PureDP | ApproxDP):
+        return stated
+    read = kept.explain().data
+    if read["epsilon"] is None:
+        return stated
+    return f"{stated}, that is ε = {written_up(read['epsilon'], 4)} at δ = {written_up(read['delta'], 3)}"
+
+
+def _budget(account: Account) -> dict[str, Any]:
     """What was allowed and spent for a unit of a data set, day after day."""
-    spent, left = ledger.spent(dataset, unit), ledger.remaining(dataset, unit)
     days = []
-    for day, group in groupby(ledger.history(dataset, unit), key=lambda charge: _day(charge.time)):
+    for day, group in groupby(account.charges, key=lambda charge: _day(charge.time)):
         charges = list(group)
         cost = sum((charge.loss for charge in charges[1:]), start=charges[0].loss)
         days.append({"day": day, "charges": len(charges), "cost": _amount(cost), "spent": _amount(charges[-1].total)})
     return {
-        "dataset": dataset,
-        "unit": unit,
-        "relation": spent.relation,
+        "dataset": account.dataset,
+        "unit": account.unit,
+        "relation": account.spent.relation,
         "days": days,
-        "spent": _amount(spent) | {"meaning": risk(spent)},
-        "allowance": _amount(spent + left) | {"meaning": risk(spent + left)},
-        "remaining": _amount(left, written_down),
+        "spent": _amount(account.spent) | {"meaning": risk(account.spent, parties=False)},
+        "allowance": _amount(account.allowance) | {"meaning": risk(account.allowance, parties=False)},
+        "remaining": _amount(account.remaining, written_down),
     }
+
+
+def _together(accounts: Sequence[Account]) -> list[dict[str, Any]]:
+    """What all data sets of one question cost each unit that they share, at most.
+
+    A question about several of them was charged to each, and counts several times here: the sum is an upper bound.
+    """
+    totals = []
+    for unit in dict.fromkeys(account.unit for account in accounts):
+        mine = [account for account in accounts if account.unit == unit]
+        if len(mine) < 2:
+            continue
+        try:
+            spent = sum((account.spent for account in mine[1:]), start=mine[0].spent)
+        except LapwingError:  # of kinds that do not add up, or against different parties
+            continue
+        names = [account.dataset for account in mine]
+        totals.append(
+            {"datasets": names, "unit": unit, "spent": _amount(spent) | {"meaning": risk(spent, parties=False)}}
+        )
+    return totals
 
 
 def _day(time: float) -> str:
@@ -189,49 +265,85 @@ def _numbers(loss: Loss, written: Callable[..., str] = written_up) -> dict[str, 
     return {name: float(written(getattr(loss, name), 12)) for name in SYMBOLS if hasattr(loss, name)}
 
 
+def _protected(loss: Loss, relation: str) -> str:
+    """Who is protected, and which two data sets the guarantee compares."""
+    who, span, these = spanned(visible(loss.unit))
+    published = loss.trust.published if loss.trust is not None else ()
+    agree = f", and agree in what was published exactly ({visible(', '.join(published))})" if published else ""
+    each = f"Each {who}, for what it does in any {span}." if span else f"Each {who} in the data."
+    return f"{each} {_RELATIONS[relation].format(unit=who, these=f' in {these}' if span else '', agree=agree)}"
+
+
+_BEHAVIOURS = {
+    "semi-honest": "as long as it follows the protocol (semi-honest)",
+    "whatever they do": "whatever they do",
+}
+
+
 def _trusted(loss: Loss, owner: str) -> Iterator[str]:
     trust = loss.trust
-    if trust is None:
-        who = f"{owner[:1].upper()}{owner[1:]}"
-        yield f"{who} holds the true records. Everybody in the data must trust {owner} to keep the records safe."
+    if trust is None or trust.towards == EVERYBODY:
+        who, them = f"{owner[:1].upper()}{owner[1:]}", f"the {owner[4:]}" if owner.startswith("The ") else owner
+        yield f"{who} holds the true records. Everybody in the data must trust {them} to keep the records safe."
         yield "Nobody who sees only the released answers has to be trusted, whatever else they know."
     else:
-        yield f"The guarantee holds against {trust.towards} ({trust.behaviour})."
+        behaviour = _BEHAVIOURS.get(trust.behaviour, trust.behaviour)
+        yield "The guarantee holds against everybody who sees only the released answers."
+        yield f"It also holds against {trust.towards}, {behaviour}."
         yield f"It does not hold against {trust.not_towards}."
-        if trust.assumes:
-            yield f"It assumes {' and '.join(trust.assumes)}."
+    if trust is not None and trust.assumes:
+        yield f"It assumes {' and '.join(trust.assumes)}."
     yield "The software (Lapwing) and the random numbers of the computer that ran it must be sound."
 
 
-def _for_two(loss: Loss) -> Loss:
-    """The guarantee for two units together; as (ε,δ) where no other one is proven."""
-    try:
-        return loss.for_group(2)
-    except UnsupportedConversion:
-        return loss.to_approx(loss.explain().data["delta"]).for_group(2)
-
-
-def _not_protected(loss: Loss, spent: Sequence[Loss]) -> Iterator[str]:
-    unit, _, span = loss.unit.partition(" in any ")
+def _not_protected(loss: Loss, accounts: Sequence[Account]) -> Iterator[str]:
+    unit, span, _ = spanned(loss.unit)
+    if loss.trust is not None and loss.trust.published:
+        numbers = ", ".join(loss.trust.published)
+        yield (
+            f"What was published exactly: {numbers}. Somebody who knows the data of all others can tell from it "
+            f"whether one {unit} takes part, and in which of these numbers it counts."
+        )
+    if loss.relation == "replace":
+        yield f"How many {unit}s there are, and so whether one {unit} takes part: the guarantee does not cover it."
     if span:
-        yield f"Longer times: what one {unit} does over more than {span} is protected less. The losses add up."
+        longer = f"a {span}" if span.startswith("single ") else span
+        yield f"Longer times: what one {unit} does over more than {longer} is protected less. The losses add up."
     yield (
         f"What is true of many: a conclusion about a population can reveal something about one {unit}, even about one "
         "that is not in the data."
     )
-    both = amount(_for_two(loss))
-    together = f", and {amount(_for_two(spent[0]))} for all answers so far" if len(spent) == 1 else ""
-    yield f"Groups: for two {unit}s that belong together, the guarantee is weaker: {both}{together}."
+    yield f"Groups: the guarantee is weaker for two {unit}s that belong together. {_groups(loss, accounts)}"
     yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
     yield (
         "Data that were published in another way, or answers that were charged elsewhere."
-        if spent
+        if accounts
         else "Other answers from the same data: their losses add to this one."
     )
-    if loss.explain().data["delta"]:
-        delta = f"{loss.explain().data['delta']:.3g}"
-        yield f"Rare failures: with a probability of at most {delta} the limit above may not hold."
-    yield "Anything, against attackers who can break AES-256: the noise is drawn with it."
+    stated = [loss, *(each for account in accounts for each in (account.spent, account.allowance))]
+    if any(each.explain().data["delta"] for each in stated):
+        yield "Rare failures: with the small probabilities that are stated above, an answer may reveal anything."
+    yield "Everything, if somebody can break AES-256, because the noise is drawn with it."
+
+
+def _groups(loss: Loss, accounts: Sequence[Account]) -> str:
+    """What two units that belong together are promised."""
+    both = _for_two_in_words(loss)
+    if both is None:
+        return "Nothing is promised to them."
+    fourfold = isinstance(loss, ZCDP) and (loss.trust is None or not loss.trust.published)
+    lines = [f"For them this costs {both}{' (four times as much: ρ grows with the square)' if fourfold else ''}."]
+    if len(accounts) == 1 and amount(accounts[0].spent) != "nothing":
+        so_far = _for_two_in_words(accounts[0].spent)
+        promised = "promise them nothing together" if so_far is None else f"together cost {so_far}"
+        lines.append(f"For them all answers so far {promised}.")
+    return " ".join(lines)
+
+
+def _for_two_in_words(loss: Loss) -> str | None:
+    """The loss of two units; None where it promises nothing."""
+    both = for_two(_told(loss))
+    return None if both.explain().data["delta"] >= NOTHING_LEFT else amount(both)
 
 
 _Part = str | list[str] | tuple[list[str], list[list[str]]]
@@ -239,36 +351,40 @@ _Part = str | list[str] | tuple[list[str], list[list[str]]]
 
 
 def _sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Part]]]:
-    unit = visible(facts["unit"])
     about = [f"Question: {visible(str(facts['question']))}"] if facts["question"] else []
     about += [f"Data: {visible(', '.join(facts['datasets']))}"] if facts["datasets"] else []
-    about += [f"Released on: {facts['released_on']}"] if facts["released_on"] else []
+    about += [f"Released on: {facts['released_on']} (UTC)"] if facts["released_on"] else []
     about += [f"Responsible: {visible(facts['owner'])}"]
     yield "", [about]
-    yield "Who is protected", [_protected(unit, facts["relation"])]
+    yield "Who is protected", [facts["protected"]]
     yield "How strongly", list(_strength(facts))
     if facts["budgets"]:
         yield "Privacy budget over time", list(_history(facts["budgets"]))
     elif facts["remaining"]:
-        after = "This would leave {left}." if facts["about"] == "quote" else "After this answer, {left} remained."
-        yield "Privacy budget over time", [after.format(left=visible(facts["remaining"]["text"]))]
+        yield "Privacy budget over time", [_left(facts)]
     yield "Who is trusted", [[visible(line) for line in facts["trusted"]]]
     yield "What is not protected", [[visible(line) for line in facts["not_protected"]]]
     if facts["notes"]:
         yield "Notes", [[visible(note) for note in facts["notes"]]]
-    maker = f"Made by Lapwing {visible(facts['lapwing'])}." if facts["lapwing"] else "Made by Lapwing."
-    yield "", [maker]
+    maker = f"Lapwing {visible(facts['lapwing'])}" if facts["lapwing"] else "Lapwing"
+    yield "", [f"Written by {maker} on {facts['written_on']} (UTC)."]
 
 
-def _protected(unit: str, relation: str) -> str:
-    who, span, these = spanned(unit)
-    each = f"Each {who}, for what it does in {span}, whichever these are." if span else f"Each {who} in the data."
-    return f"{each} {_RELATIONS[relation].format(unit=who, these=f' in {these}' if span else '')}"
+def _left(facts: Mapping[str, Any]) -> str:
+    """What is left, where no ledger tells the whole story."""
+    left = facts["remaining"]["text"]
+    if facts["about"] == "quote":
+        return f"This would leave {left}."
+    joined = " for questions about all of these data sets" if len(facts["datasets"]) > 1 else ""
+    if facts["own_allowance"]:
+        return f"After this answer, {left} remained{joined} for the analyst who asked. The data may have more left."
+    return f"After this answer, {left} remained{joined}."
 
 
 def _strength(facts: Mapping[str, Any]) -> Iterator[_Part]:
     """What this costs and means, and then the same of everything that was and may be charged."""
-    cost = _COSTS[facts["about"]].format(guarantee=visible(facts["guarantee"]))
+    charged = _CHARGED if facts["charged"] else _UNRECORDED
+    cost = _COSTS[facts["about"]].format(guarantee=visible(facts["guarantee"]), charged=charged)
     alone = f"{cost} {facts['meaning']}"
     if not facts["budgets"]:
         yield alone
@@ -280,15 +396,16 @@ def _strength(facts: Mapping[str, Any]) -> Iterator[_Part]:
         for line in (
             f"All answers from the data set {name} so far together cost {budget['spent']['text']} per {unit}. "
             f"{budget['spent']['meaning']}",
-            f"The privacy budget of {name} allows {budget['allowance']['text']} per {unit} in all. When it is spent: "
-            f"{_continued(budget['allowance']['meaning'])}",
+            f"The whole privacy budget of {name} is {budget['allowance']['text']} per {unit}. Once it is spent, this "
+            f"holds: {budget['allowance']['meaning']}",
         )
     ]
-    yield [alone, *together]
-
-
-def _continued(sentence: str) -> str:
-    return f"{sentence[0].lower()}{sentence[1:]}"
+    joint = [
+        f"All answers from the data sets {visible(', '.join(total['datasets']))} so far cost at most "
+        f"{total['spent']['text']} per {visible(total['unit'])} together. {total['spent']['meaning']}"
+        for total in facts["together"]
+    ]
+    yield [alone, *together, *joint]
 
 
 def _history(budgets: Sequence[Mapping[str, Any]]) -> Iterator[_Part]:
@@ -297,7 +414,7 @@ def _history(budgets: Sequence[Mapping[str, Any]]) -> Iterator[_Part]:
         yield f"Data set {visible(budget['dataset'])}, cost per {unit} ({budget['relation']}):"
         rows = [
             [_span(days), _sum(days), days[-1]["spent"]["text"]]
-            for days in _condensed(budget["days"], max(2, _MOST_ROWS // len(budgets)))
+            for days in _condensed(budget["days"], max(2, (_MOST_ROWS - 3 * (len(budgets) - 1)) // len(budgets)))
         ]
         yield ["Day", "Cost", "Spent in all"], rows
         yield f"Still to be spent: {left}."
@@ -323,8 +440,11 @@ def _span(days: Sequence[_Day]) -> str:
 
 
 def _sum(days: Sequence[_Day]) -> str:
+    if len(days) == 1:
+        return str(days[0]["cost"]["text"])
     totals = {sign: sum(day["cost"].get(name, 0) for day in days) for name, sign in SYMBOLS.items()}
-    return ", ".join(f"{sign} = {written_up(total)}" for sign, total in totals.items() if total) or "nothing"
+    sums = {sign: written_up(float(f"{total:.10g}")) for sign, total in totals.items() if total}
+    return ", ".join(f"{sign} = {total}" for sign, total in sums.items()) or "nothing"
 
 
 def _markdown(part: _Part) -> Iterator[str]:
@@ -338,8 +458,11 @@ def _markdown(part: _Part) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Text in which Markdown finds nothing to obey."""
-    return text if text == "---" else "".join(f"\\{sign}" if sign in "\\`*_[]<>|#" else sign for sign in text)
+    """Text in which Markdown finds nothing to obey, neither marks nor addresses."""
+    if text == "---":
+        return text
+    marked = "".join(f"\\{sign}" if sign in "\\`*_[]<>|#~$&@" else sign for sign in text)
+    return re.sub(r"(?i)(://|\bwww\.)", lambda match: match[0].replace(":", "\\:").replace(".", "\\."), marked)
 
 
 def _html(part: _Part) -> str:

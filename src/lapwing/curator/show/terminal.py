@@ -229,9 +229,14 @@ def _bars(column: Column) -> list[Text]:
 def _name(column: Column) -> Text:
     from rich.text import Text
 
-    text = Text(digits.visible(column.name), style="" if column.is_key else STYLES["private"], end="")
+    text = Text(_short(digits.visible(column.name)), style="" if column.is_key else STYLES["private"], end="")
     text.truncate(_NAME, overflow="ellipsis")
     return text.append(CLIPPED, style=STYLES["noise"]) if column.clipped else text
+
+
+def _short(name: str) -> str:
+    """A long name without its middle: names of quantiles of one column differ at their ends."""
+    return name if len(name) <= _NAME else f"{name[: _NAME // 2 - 1]}…{name[-_NAME // 2 :]}"
 
 
 def _key(value: object) -> Text:

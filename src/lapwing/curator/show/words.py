@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import BY_KIND
-from lapwing.curator.aggregates.counts import Count
 from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.show.digits import percent, visible
 from lapwing.privacy.explanation import Explanation
@@ -47,9 +47,7 @@ def explain(answer: Answer) -> Explanation:
     lines += ["Notes:", *(f"· {visible(note)}" for note in (*beside(answer), *answer.notes)), ""]
     lines.append(_about_noise(answer))
     if answer.remaining is not None and not answer.repeated:
-        lines.append(
-            f"After this answer, {remains(answer.remaining)}. Everybody who asks about the same data shares it."
-        )
+        lines.append(after_this(answer.provenance, remains(answer.remaining)))
     columns = [_data(column, answer.loss.unit, levels) for column in answer.columns]
     remaining = None if answer.remaining is None else str(answer.remaining)
     data = {
@@ -60,6 +58,16 @@ def explain(answer: Answer) -> Explanation:
         "remaining": remaining,
     }
     return Explanation("\n".join(lines), data)
+
+
+def after_this(origin: Mapping[str, Any], left: str) -> str:
+    """What is left after an answer, and whose it is."""
+    joined = " for questions about all of these data sets" if len(origin.get("datasets", ())) > 1 else ""
+    if origin.get("own_allowance"):
+        return (
+            f"After this answer, {left}{joined} for the analyst who asked. The data set as a whole may have more left."
+        )
+    return f"After this answer, {left}{joined}, shared by all who ask about the same data."
 
 
 def _question(answer: Answer) -> list[str]:
@@ -74,15 +82,14 @@ def meaning(column: Column, unit: str, levels: Sequence[str] = (), *, used: bool
     `levels` are the keys of an answer whose levels add up. `used` is said where rows may have been left out.
     """
     aggregate = BY_KIND.get(column.kind)
-    says = aggregate.says.format(unit=unit) if aggregate is not None else "" if column.note else column.kind
+    words = "" if aggregate is None else (used and aggregate.says_used) or aggregate.says
+    says = words.format(unit=unit) if aggregate is not None else "" if column.note else column.kind
     if column.is_key and not column.note:
         says = (
             "how fine the group of this line is" if levels and column.name not in levels else "the group of this line"
         )
     if says and note(column).startswith(says):
         says = ""
-    if used and says == Count.says:
-        says = f"{says} used"
     return "; ".join(part for part in (says, note(column)) if part)
 
 
@@ -161,20 +168,30 @@ def beside(answer: Answer) -> list[str]:
                 f"an interval from 0 to 0 is a {sure} interval as well: the noise made the number negative, which it "
                 "cannot be. It does not prove that the number is 0"
             )
+    if _in_ranks(answer):
+        remarks.append(
+            "a rank is a place among the sorted values. How far a rank is in values depends on the data. To see how "
+            "close the values lie, ask also for quantiles nearby, which costs more"
+        )
     if any(column.interval for column in answer.columns):
         sample = "if these rows are a random sample of that population"
         unit = visible(answer.loss.unit.partition(" in any ")[0])
-        several = counted(answer) and ": one per" not in counted(answer)
-        alike = f", and allows for rows of one {unit} that are all alike" if several else ""
-        wide = f"It uses the normal approximation with the largest variance that the bounds allow{alike}, so it is wide"
+        used = counted(answer)
+        several = used and (": one per" not in used or re.search(r"in the first \d", used))
+        alike = f". It also assumes that all rows of one {unit} are alike, which is the worst case" if several else ""
+        wide = f"It uses the normal approximation with the largest variance that the bounds allow, so it is wide{alike}"
         remarks.append(f"in brackets: {sure} interval for the whole population, {sample}. {wide}")
     below = [column.name for column in answer.columns if is_below_its_cut(column)]
     if below:
         remarks.append(
-            f"{together(below)}: a value may be below 0 because of the noise. No interval reaches below 0, because the "
-            "exact number cannot be negative. Only if the value shown is below 0, its interval begins at that value"
+            f"{together(below)}: a value may be below 0 because of the noise, although the exact number cannot be "
+            "negative. Then its interval begins at that value. All other intervals begin at 0 or above"
         )
     return remarks
+
+
+def _in_ranks(answer: Answer) -> bool:
+    return any(" from the exact " in column.note for column in answer.columns)
 
 
 def is_below_its_cut(column: Column) -> bool:
@@ -206,7 +223,7 @@ def spent(answer: Answer) -> str:
 def _about_noise(answer: Answer) -> str:
     """What the intervals cover, and what they do not."""
     if not any(column.noise for column in answer.columns):
-        if any("ranks of" in column.note for column in answer.columns):
+        if _in_ranks(answer):
             return (
                 "Noise was added to protect everybody. How far off the values are is known only in ranks (see above)."
             )

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from lapwing.curator.aggregates import AGGREGATES, PER_UNIT, Aggregate
 from lapwing.curator.aggregates.base import SqlAggregate
-from lapwing.curator.plan.expressions import Call, Column, Expression
+from lapwing.curator.plan.expressions import NUMERIC, Call, Column, Expression
 from lapwing.curator.plan.parser import shown, translate
 from lapwing.curator.sql.names import Scope, named
 from lapwing.curator.sql.syntax import clauses, part, unique, unwrapped
@@ -162,9 +162,15 @@ class Groups:
         if key is not None:
             return columns[self.keys[key]]
         if isinstance(node, exp.Column):
-            self.scope.column(node)
+            column = self.scope.column(node)
             why = "it is neither in GROUP BY nor in an aggregate, and single rows are never shown"
-            raise UnsupportedQuery(shown(node), why, f"Write AVG({node.name}), or add it to GROUP BY.")
+            hint = "Add it to GROUP BY."
+            if column.kind in NUMERIC:
+                hint = f"Write AVG({shown(node)}), or add it to GROUP BY."
+            elif column.kind == "text" and column.keys is None:
+                bounds = f"bounds={{{node.name!r}: (low, high)}}"
+                hint += f" If it holds numbers, declare {bounds} when you open the table, and write AVG({shown(node)})."
+            raise UnsupportedQuery(shown(node), why, hint)
         return None
 
     def at(self, node: exp.Expr, clause: str) -> Item | None:

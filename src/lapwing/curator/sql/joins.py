@@ -89,9 +89,12 @@ def join_unit(left: Plan, right: Plan, terms: Conditions, how: Outer) -> Plan:
     """Rows of two private tables that belong to the same unit."""
     links = [pair for pair in terms.pairs if all(isinstance(column, Column) and column.unit for column in pair)]
     if not links:
-        units = [next((column.name for column in side.columns if column.unit), "unit") for side in (left, right)]
+        units = [next((column.name for column in side.columns if column.unit), "") for side in (left, right)]
         why = "private tables can be joined on their units only, so that no row is about two units"
-        raise UnsupportedQuery(terms.text, why, f"Write ON {units[0]} = {units[1]}, and other conditions after AND.")
+        hint = "Each row is protected by itself here, so no other row belongs to it. Ask without the join."
+        if any(units):
+            hint = f"Write ON {units[0] or 'unit'} = {units[1] or 'unit'}, and other conditions after AND."
+        raise UnsupportedQuery(terms.text, why, hint)
     rest = [call("=", *pair) for pair in terms.pairs if pair not in links] + list(terms.others)
     check_reads(left, right)
     return JoinUnit(left, right, how, all_of(rest) if rest else None)

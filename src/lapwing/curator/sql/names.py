@@ -146,7 +146,7 @@ class Declarations:
             values = None
         if values is None:
             raise InvalidParameter("keys", given, "must be a list of values", f"Write keys={{{name!r}: ['a', 'b']}}.")
-        fitting(name, kind, values)
+        fitting(name, kind, values, given)
         return values
 
     def over(self, plan: Plan) -> Plan:

@@ -61,8 +61,10 @@ def read(
     }
     bounding = table.bounding if all(bound is None for bound in given.values()) else bounding_of(given)
     try:
-        select = _select(parse_one(sql, name="sql"))
-        reader = Reader({name: other.plan for name, other in known.items()}, declared).within(select)
+        plans = {name: other.plan for name, other in known.items()}
+        columns = dict.fromkeys(column.name for plan in plans.values() for column in plan.columns)
+        select = _select(parse_one(sql, name="sql", columns=columns))
+        reader = Reader(plans, declared).within(select)
         plan, grouping, aggregates, post, rollup = _grouped(reader, select, everything_else)
         declared.check()
         return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql, rollup)

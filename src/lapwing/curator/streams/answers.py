@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing._version import __version__
 from lapwing.checks import Number
 from lapwing.curator.ask.columns import columns_from
-from lapwing.curator.ask.quote import leaves_rows_out
+from lapwing.curator.ask.quote import SEEDED, leaves_rows_out
 from lapwing.curator.ask.release import afterwards
 from lapwing.curator.plan.statistics import LARGEST, Bounding, Statistic
 from lapwing.curator.show.answer import Answer, Column
@@ -83,9 +83,12 @@ class Teller:
     loss: Loss
     confidence: float
     notes: tuple[str, ...]
+    charge: int | None = None
+    """The number of the charge that paid for the stream; None where no ledger records it."""
+    entry: str | None = None
+    """By which the ledger recognises that charge."""
 
-    @property
-    def origin(self) -> dict[str, Any]:
+    def origin(self, *, seeded: bool) -> dict[str, Any]:
         """Where every answer of the stream comes from."""
         return {
             "lapwing": __version__,
@@ -93,6 +96,9 @@ class Teller:
             "stream": self.definition.digest(),
             "datasets": list(self.definition.query.context.datasets),
             "loss": str(self.loss),
+            "charge": self.charge,
+            **({"entry": self.entry} if self.entry else {}),
+            **({"seeded": True} if seeded else {}),
         }
 
     def columns(
@@ -129,18 +135,21 @@ class Teller:
             return 1
         return min(protection.steps, (steps - 1) // protection.separation + 1)
 
-    def answer(self, columns: tuple[Column, ...], step: int, *, says: str, kind: type[Answer] = Answer) -> Answer:
+    def answer(
+        self, columns: tuple[Column, ...], step: int, *, says: str, seeded: bool, kind: type[Answer] = Answer
+    ) -> Answer:
         """An answer after so many steps."""
         schedule = self.definition.schedule
         name = str(schedule.name(step)) if step else None
         provenance = {
-            **self.origin,
+            **self.origin(seeded=seeded),
             "step": step,
             "steps": schedule.steps,
             "until": name,
             "counted": self._counted(),
         }
-        return kind(columns, self.loss, None, self.confidence, (says, *self.notes), provenance, repeated=True)
+        notes = (*((SEEDED,) if seeded else ()), says, *self.notes)
+        return kind(columns, self.loss, None, self.confidence, notes, provenance, repeated=True)
 
     def _counted(self) -> str | None:
         """Which rows an answer is about, where a unit may have more."""
@@ -207,6 +216,13 @@ class History(Answer):
 
         Returns:
             The figure.
+
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(folder + "/patients.stream", epsilon=1)
+        >>> january, february = stream.observe([{"patient": 1}, {"patient": 2}]), stream.observe()
+        >>> figure = stream.history().plot(folder + "/patients.png")
         """
         from lapwing.curator.show import lines
 
@@ -217,5 +233,12 @@ class History(Answer):
 
         Returns:
             A `pandas.DataFrame` with a row for each group of each step.
+
+        >>> import tempfile
+        >>> question = patients.stream(lw.count(), every="month", steps=12, start="2024-01-01", active_steps=1)
+        >>> stream = question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1)
+        >>> january, february = stream.observe([{"patient": 1}, {"patient": 2}]), stream.observe()
+        >>> len(stream.history().to_frame())
+        2
         """
         return self.to_pandas()

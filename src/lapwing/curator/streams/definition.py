@@ -12,7 +12,7 @@ from typing import Any
 from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.question import Post
-from lapwing.curator.plan.expressions import Call, columns_of
+from lapwing.curator.plan.expressions import columns_of
 from lapwing.curator.plan.nodes import JoinPublic, Plan, Scan, Select, Where, is_each_row, scans
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.curator.streams.protection import Allocation, ConsecutiveSteps, Protection, protection_of
@@ -78,24 +78,8 @@ class Definition:
         steps = f"after each of {self.schedule.words(self.schedule.steps)}"
         if self.schedule.every != "step":
             steps += " (UTC)"
-        return " → ".join([self.query.explain(), steps, *afterwards(self.query.post)])
-
-
-def afterwards(post: Post) -> list[str]:
-    """What HAVING, ORDER BY and LIMIT do to every answer that is shown."""
-    having = str(post.having)
-    words = [] if post.having is None else [f"having {having[1:-1] if having.startswith('(') else having}"]
-    by = [
-        f"{key}, largest first" if descending else f"{key}"
-        for key, descending in post.order
-        if not isinstance(key, Call)  # of a key that may be NULL, whether it is
-    ]
-    if post.order:
-        words.append(f"order by {', '.join(by) or 'a computed value'}")
-    if post.limit is not None:
-        before = f", after the first {post.offset:,}" if post.offset else ""
-        words.append(f"limit {post.limit:,}{before}")
-    return words
+        question = replace(self.query, post=Post())
+        return " → ".join([question.explain(), steps, *self.query.post.words()])
 
 
 def appears(statistic: Statistic, plan: Plan) -> bool:
@@ -118,8 +102,8 @@ def define(
     _refuse(query)
     columns = next(scans(query.plan)).by_name
     own = {name: columns[name] for name in (schedule.time, schedule.watermark) if name in columns}
-    schedule.check_time(own[schedule.time].kind if schedule.time in own else None)
-    schedule.check_watermark(own[schedule.watermark].kind if schedule.watermark in own else None)
+    schedule.check_time(own[schedule.time].kind if schedule.time in own else None, columns)
+    schedule.check_watermark(own[schedule.watermark].kind if schedule.watermark in own else None, columns)
     once = all(appears(statistic, query.plan) for statistic in query.statistics)
     protection = protection_of(
         query.plan, query.context.unit, active_steps=active_steps, separation=separation,

@@ -10,12 +10,13 @@ The caller is the clock: when a step ends must not depend on the numbers. Proof:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
 from lapwing.calls import helpful
+from lapwing.curator.ask.quote import SEEDED
 from lapwing.curator.streams import state as states
 from lapwing.curator.streams.opening import REFUSALS, _file, forget
 from lapwing.curator.streams.state import StateFile
@@ -52,8 +53,12 @@ class NumericTotal:
     It is about numbers that were rounded to the grid of the mechanism (`Tops.granularity`).
     """
     threshold: float | None
+    seeded: bool = False
+    """Whether noise of the stream came from a reproducible source: then this is not private."""
 
     def __str__(self) -> str:
+        if self.seeded:
+            return f"{replace(self, seeded=False)}. {SEEDED}"
         if self.total is None:
             return f"step {self.step:,}: the threshold is still to be chosen"
         within = "" if self.half_width is None else f" ± {self.half_width:,.4g} at 95 % confidence"
@@ -213,7 +218,7 @@ class NumericStream:
         ends, width = [place - self.mechanism.first for place in (start, stop)], None
         if late.threshold is not None and all(self.mechanism.ends_block(end) for end in ends):
             width = self.mechanism.range_half_width(late.threshold, *ends)
-        return NumericTotal(stop, late.total - (early.total or 0.0), width, late.threshold)
+        return NumericTotal(stop, late.total - (early.total or 0.0), width, late.threshold, late.seeded)
 
     def history(self, *, looking_back: bool = False) -> list[float]:
         """The totals after every closed step but the first ones.
@@ -266,6 +271,7 @@ class NumericStream:
         estimates = [[self.mechanism.estimate(after)], [-1.0 if limit is None else limit]]
         states.close_step(database, closed + 1, estimates, [error])
         states.keep_counters(database, {0: self.mechanism.state_to_bytes(after)})
+        states.remember_seed(database, entropy)
 
     def _shown(self, database: Database, step: int) -> NumericTotal:
         closed = states.closed_steps(database)
@@ -274,12 +280,11 @@ class NumericStream:
         if checks.whole(step=step) > closed:
             raise InvalidParameter("step", step, f"is not closed yet: {closed:,} steps are", "Observe it first.")
         [[total], [limit]], errors = states.shown_at(database, step)
-        if step <= self.mechanism.first:
-            return NumericTotal(step, None if step < self.mechanism.first else 0.0, None, limit if limit >= 0 else None)
+        seeded, first = states.is_seeded(database), self.mechanism.first
+        if step <= first:
+            return NumericTotal(step, None if step < first else 0.0, None, limit if limit >= 0 else None, seeded)
         assert errors is not None
-        return NumericTotal(
-            step, total, errors[0] if self.mechanism.ends_block(step - self.mechanism.first) else None, limit
-        )
+        return NumericTotal(step, total, errors[0] if self.mechanism.ends_block(step - first) else None, limit, seeded)
 
     def _must_go_on(self, database: Database, closed: int, target: int) -> None:
         if closed == self.mechanism.steps or "ended" in states.facts(database):
@@ -380,6 +385,7 @@ def _begin(file: StateFile, mechanism: Tops, charge: int | None, entropy: Entrop
         facts = states.facts(database)
         if "charge" not in facts:
             states.keep_counters(database, {0: mechanism.state_to_bytes(mechanism.open(entropy))})
+            states.remember_seed(database, entropy)
             append(database, "open", {"step": 0, "stream": facts["id"], "mechanism": facts["mechanism"]})
             states.remember(database, "charge", charge)
     file.write_anchor()

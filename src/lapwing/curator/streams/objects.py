@@ -123,7 +123,13 @@ def _day(cell: Any, notation: Notation) -> dt.date | None:
 
 @_total
 def _text(cell: Any, notation: Notation) -> str | None:
-    """Text, or anything else as engines write it."""
+    """Text, or anything else as engines write it; nothing for a word that stands for no value."""
+    text = _written(cell)
+    known: str | None = None if text is None else meaning(text, "text", notation)
+    return known
+
+
+def _written(cell: Any) -> str | None:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     cell = cell.real if isinstance(cell, complex) and not cell.imag else cell

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.plan.text_forms import Notation
@@ -126,6 +127,7 @@ class StreamQuestion:
         >>> question.open(tempfile.mkdtemp() + "/patients.stream", epsilon=1).left
         12
         """
+        checks.text_or_none(analyst=analyst)
         spend = budget_of(self.definition, epsilon, delta, rho)
         warn_if_large(spend.stated, "this stream")
         loss, items = price(self.definition, spend)
@@ -164,11 +166,12 @@ class StreamQuestion:
                     forget(file, known["id"])
                     raise
                 number = charge.number
-                _begin(file, items, number, entropy)
+                _begin(file, items, number, entropy, charge.entry)
                 context.ledger.record(charge, f"{key}: {self.definition.explain()}".encode())
             else:
                 _begin(file, items, number, entropy)
-        return Stream(file, self.definition, self.find, self.notation, clock)
+        held = saving.notation_reread(known["definition"]["notation"])
+        return Stream(file, self.definition, self.find, held, clock)
 
 
 def reopened(
@@ -229,14 +232,18 @@ def _file(state: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) 
     return file
 
 
-def _begin(file: StateFile, items: tuple[StreamItem, ...], charge: int | None, entropy: Entropy) -> None:
+def _begin(
+    file: StateFile, items: tuple[StreamItem, ...], charge: int | None, entropy: Entropy, entry: str | None = None
+) -> None:
     """Draw what counters need before the first step, once; it is on disk before it is used."""
     with file.transaction() as database:
         facts = states.facts(database)
         if "charge" not in facts:
             opened = {place: item.counter.open(entropy).to_bytes() for place, item in enumerate(items)}
             states.keep_counters(database, opened)
+            states.remember_seed(database, entropy)
             append(database, "open", {"step": 0, "stream": facts["id"], "definition": facts["digest"]})
+            states.remember(database, "entry", entry)
             states.remember(database, "charge", charge)
     file.write_anchor()
 
@@ -257,16 +264,21 @@ def _same(file: StateFile, known: dict[str, Any], facts: dict[str, Any]) -> None
     """A file belongs to one stream: with another question, budget or data set it is refused."""
     named = {"digest": "question", "items": "budget", "loss": "loss", "confidence": "confidence", "ledger": "ledger"}
     held, wanted = map(_belonging, (known, facts))
-    for name, what in {**named, "datasets": "data set"}.items():
+    for name, what in {**named, "datasets": "data set", "notation": NOTATION}.items():
         if held.get(name) != wanted[name]:
             why = f"holds a stream with another {what}"
             raise InvalidParameter("state", file.name, why, "Name a new file, or write what it was opened with.")
 
 
+NOTATION = "notation of its cells (decimal=, thousands=, true=, false= or missing=)"
+"""What keeps apart two streams that ask the same question of cells which they read in different ways."""
+
+
 def _belonging(facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts with the data sets, and with the place of the ledger alone, whose anchor may have been moved."""
-    book = facts.get("ledger")
-    return {**facts, **facts.get("definition", {}), "ledger": book[0] if isinstance(book, list) else book}
+    """Facts with data sets and notation, and with the place of the ledger alone, whose anchor may have been moved."""
+    book, defined = facts.get("ledger"), facts.get("definition", {})
+    read = {"notation": saving.notation_reread(defined["notation"]).written()} if defined else {}
+    return {**facts, **defined, **read, "ledger": book[0] if isinstance(book, list) else book}
 
 
 def _losses(definition: Definition, loss: Loss) -> list[Loss]:

@@ -10,10 +10,18 @@ from fractions import Fraction
 
 from lapwing.curator.aggregates import Bound
 from lapwing.curator.ask.pricing import Budget
-from lapwing.curator.ask.quote import NO_LEDGER, Expectation, Quote, plan_notes, rows_notes
+from lapwing.curator.ask.quote import (
+    NO_LEDGER,
+    Expectation,
+    Quote,
+    leaves_rows_out,
+    plan_notes,
+    rows_notes,
+    selection_notes,
+)
 from lapwing.curator.show import digits
 from lapwing.curator.show.digits import visible
-from lapwing.curator.streams.definition import Definition, afterwards
+from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.pricing import ADAPTIVE, Adaptive, StreamItem, price, state_bytes
 from lapwing.curator.streams.protection import Allocation, ConsecutiveSteps
 from lapwing.curator.streams.schedule import Schedule
@@ -47,11 +55,28 @@ class StreamQuote(Quote):
     """Counters that were compared: what is counted, the family, its error over all steps, and whether it was taken."""
     allocations: tuple[AllocationError, ...] = ()
     """For consecutive steps: how far each output may be off by either allocation."""
+    for_readers: tuple[str, ...] = ()
+    """The notes about what is released. The others are for whoever opens the stream."""
+
+    def _for_readers(self) -> Sequence[str]:
+        return self.for_readers
 
 
 @dataclass(frozen=True, slots=True)
 class AllocationError:
-    """How far an output may be off by one allocation, at the two steps at which that is known beforehand."""
+    """How far an output of a stream may be off with one allocation, at the two steps where that is known beforehand.
+
+    Attributes:
+        output: The name of the output.
+        allocation: How the budget of new answers is spread over the steps: "distribution" or "absorption".
+        taken: Whether the stream has this allocation.
+
+    >>> question = patients.stream(lw.count(), every="step", steps=30, consecutive_steps=7)
+    >>> for other in question.quote(epsilon=1).allocations:
+    ...     print(other.output, other.allocation, other.taken, other.quiet.error)
+    count distribution True 47.0
+    count absorption False 45.0
+    """
 
     output: str
     allocation: Allocation
@@ -66,7 +91,7 @@ class AllocationError:
 def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuote:
     """The quote for a budget."""
     stated, items = price(definition, spend)
-    context = definition.query.context
+    context, about = definition.query.context, notes_of(definition)
     allocations = tuple(_allocations(definition, spend, confidence))
     return StreamQuote(
         question=definition.explain(),
@@ -76,7 +101,7 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
         confidence=confidence,
         remaining=context.remaining(context.analyst),
         notes=(
-            *_cannot_be_paid(definition, stated), *notes_of(definition), *_only_kept(definition.schedule),
+            *_cannot_be_paid(definition, stated), *about, *_only_kept(definition.schedule),
             *_local(definition.schedule),
             *_unrecorded(definition), *_families(items),
             *_elsewhere(definition), *_others(definition, allocations), *_size(definition, items),
@@ -89,6 +114,7 @@ def quote(definition: Definition, spend: Budget, confidence: float) -> StreamQuo
             for candidate in item.candidates
         ),
         allocations=allocations,
+        for_readers=about,
         datasets=tuple(context.datasets),
     )  # fmt: skip
 
@@ -107,6 +133,9 @@ def notes_of(definition: Definition) -> tuple[str, ...]:
         about.append(f"{' and '.join(names)}: {_once(definition)}")
     about.extend(_in_utc(schedule))
     limits = [f"{note}, in each {schedule.every}" if "at most" in note else note for note in rows_notes(query)[:1]]
+    if leaves_rows_out(query):
+        limits.append(query.effective.sampling_note(word, grouped=bool(query.grouping.keys)))
+    limits.append(f"rows with no {word} are left out")
     if schedule.time is not None:
         rule = "are left out" if schedule.late == "drop" else f"count in the next {schedule.every}"
         about.append(f"rows that come after their {schedule.every} was closed {rule}")
@@ -148,12 +177,13 @@ def _local(schedule: Schedule) -> Iterator[str]:
 
 def _what_is_shown(definition: Definition) -> Iterator[str]:
     """HAVING, ORDER BY and LIMIT look at every answer by itself: over a few steps, no group may be large enough."""
-    words = afterwards(definition.query.post)
+    words = list(definition.query.post.words())
     if words:
         few = "" if definition.query.post.having is None else ", so an answer about few of them may have no rows"
         every = definition.schedule.every
         what = "totals and to each window" if not isinstance(definition.protection, ConsecutiveSteps) else "it alone"
         yield f"{'; '.join(words)}: this applies after each {every}, to {what}{few}"
+    yield from selection_notes(definition.query)
 
 
 def refused(definition: Definition, loss: Loss) -> str:

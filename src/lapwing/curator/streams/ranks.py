@@ -26,7 +26,10 @@ def largest(columns: Sequence[Column], by: str, most: int) -> tuple[Column, ...]
 
 def chosen_by(output: str) -> str:
     """What a reader must know of rows that were chosen by noisy values."""
-    return f"chosen and sorted by the noisy {output}: the exact order may differ, and a group left out may be larger"
+    return (
+        f"chosen and sorted by the noisy {output}: the exact order may differ, a group left out may be larger, and the "
+        "groups shown are rather too large. So their intervals hold less often than stated"
+    )
 
 
 def name_of_rank(columns: Sequence[Column]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.calls import closest
 from lapwing.curator.plan.declarations import is_readable
 from lapwing.curator.plan.expressions import NUMERIC, Column, Kind
+from lapwing.curator.plan.hints import which_column
 from lapwing.curator.plan.nodes import Scan
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.curator.streams.objects import column_of
@@ -145,8 +146,7 @@ def _cut(column: Any) -> Any:
 def _must_be_there(names: Collection[str], scan: Scan) -> None:
     for field in scan.fields:
         if field.name not in names:
-            meant = closest(field.name, names)
-            hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(names)}."
+            hint = which_column(field.name, names)
             raise InvalidParameter("rows", field.name, "is missing, and the stream reads this column", hint)
 
 

@@ -59,7 +59,11 @@ def written(definition: Definition, notation: Notation) -> dict[str, Any]:
         **definition.written(),
         "table": {"name": scan.table, "each_row": scan.each_row, "fields": [_field(field) for field in scan.fields]},
         "public": [_public(public) for public in publics(definition.query.plan)],
-        "notation": [notation.decimal, notation.thousands, list(notation.true), list(notation.false)],
+        "notation": [
+            notation.decimal,
+            notation.thousands,
+            *map(list, (notation.true, notation.false, notation.missing)),
+        ],
         "datasets": list(context.datasets),
         "population": context.population,
     }
@@ -78,10 +82,15 @@ def reread(data: dict[str, Any], ledger: Ledger | None, analyst: str | None) -> 
     )  # fmt: skip
     tables = [PublicTable(_table(public)) for public in data["public"]]
     query: Query = read(data["question"], OpenedTable(scan, context), tables)
-    decimal, thousands, true, false = data["notation"]
     schedule = Schedule.read(data["schedule"])
     definition = Definition(query, schedule, protection.read(data["protection"]))
-    return definition, Notation(decimal, thousands, tuple(true), tuple(false))
+    return definition, notation_reread(data["notation"])
+
+
+def notation_reread(data: list[Any]) -> Notation:
+    """The notation that was written; older files say nothing of missing words, and had none."""
+    decimal, thousands, *words = data
+    return Notation(decimal, thousands, *map(tuple, words))
 
 
 def item_written(item: StreamItem) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from lapwing import checks
 from lapwing.curator.plan.expressions import Kind
+from lapwing.curator.plan.hints import which_column
 from lapwing.errors import InvalidParameter
 
 Every = Literal["minute", "hour", "day", "week", "month", "step"]
@@ -84,6 +86,7 @@ class Schedule:
         assign = object.__setattr__
         checks.one_of(get_args(Every), every=self.every)
         checks.one_of(get_args(Late), late=self.late)
+        checks.text_or_none(time=self.time, watermark=self.watermark)
         if checks.whole(steps=self.steps) > MOST_STEPS:
             raise InvalidParameter(
                 "steps", self.steps, f"is more than {MOST_STEPS:,}", "Write longer steps: every='day'."
@@ -122,15 +125,16 @@ class Schedule:
         """Whether rows come by `add` alone: late rows count later, and nothing says which were read already."""
         return self.late == "next" and self.watermark is None
 
-    def check_time(self, kind: Kind | None) -> None:
-        """Refuse a column of another kind than the steps need."""
+    def check_time(self, kind: Kind | None, columns: Collection[str]) -> None:
+        """Refuse a column of another kind than the steps need, or that is none of the table's `columns`."""
         if self.time is None:
             if self.late != "drop":
                 why = "needs a column that says when a row happened"
                 raise InvalidParameter("late", self.late, why, "Write time='at' as well.")
             return
         if kind is None:
-            raise InvalidParameter("time", self.time, "is not a column of the table", "Name one that is.")
+            hint = which_column(self.time, columns)
+            raise InvalidParameter("time", self.time, "is not a column of the table", hint)
         wanted = ("timestamp",) if self.every in ("minute", "hour") else ("timestamp", "date")
         if kind not in wanted:
             why = f"is of kind {kind}, and steps of a {self.every} need a {' or a '.join(wanted)}"
@@ -138,8 +142,11 @@ class Schedule:
                 "time", self.time, why, f"Open the table with types={{{self.time!r}: {wanted[0]!r}}}."
             )
 
-    def check_watermark(self, kind: Kind | None) -> None:
-        """Refuse a column that does not grow."""
+    def check_watermark(self, kind: Kind | None, columns: Collection[str]) -> None:
+        """Refuse a column that does not grow, or that is none of the table's `columns`."""
+        if self.watermark is not None and kind is None:
+            hint = which_column(self.watermark, columns)
+            raise InvalidParameter("watermark", self.watermark, "is not a column of the table", hint)
         if self.watermark is not None and kind not in ("integer", "date", "timestamp"):
             why = "must be a column of whole numbers, dates or moments that only grow from row to row"
             raise InvalidParameter("watermark", self.watermark, why, "Write watermark='id', for example.")

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable, StreamDamaged
+from lapwing.noise import Entropy
 from lapwing.privacy.journal import Database, append, hash_of, head
 from lapwing.privacy.journal import entries as journal_entries
 from lapwing.privacy.store import FileStore, sync_folder
 
 VERSION = 1
+SEEDED = "seeded"
 TABLES = (
     "CREATE TABLE entry (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
     "CREATE TABLE fact (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
@@ -131,6 +133,17 @@ def remember(database: Database, name: str, value: Any) -> None:
     """Write a fact down."""
     row = {"name": name, "value": json.dumps(value)}
     database.execute("INSERT OR REPLACE INTO fact VALUES (:name, :value)", row)
+
+
+def remember_seed(database: Database, entropy: Entropy) -> None:
+    """Write down that noise of this stream can be computed from a seed: nothing is promised any more."""
+    if not entropy.private:
+        remember(database, SEEDED, True)
+
+
+def is_seeded(database: Database) -> bool:
+    """Whether noise of this stream can be computed from a seed."""
+    return database.execute("SELECT 1 AS one FROM fact WHERE name = :name", {"name": SEEDED}).fetchone() is not None
 
 
 def closed_steps(database: Database) -> int:

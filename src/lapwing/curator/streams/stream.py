@@ -173,16 +173,16 @@ class Stream:
             waiting, after = self._kept(database, target)
         if rows is not None and target > closed:
             self._must_come_once()
-        shown = None
+        shown, seeded = None, False
         while target > closed:
             sorter = self._sorter(entropy)
             source = self._source(rows, sorter, options)
             brought = sorter.brought(source, waiting, closed + 1, target, after=after, now=moment)
-            closed, shown = self._close(brought, closed, target, sorter, entropy)
+            closed, shown, seeded = self._close(brought, closed, target, sorter, entropy)
             if closed < target:  # somebody else closed a step meanwhile: read again
                 with self.file.transaction(write=False) as database:
                     waiting, after = self._kept(database, target)
-        return self.at(target) if shown is None else self._told(shown, target)
+        return self.at(target) if shown is None else self._told(shown, target, seeded=seeded)
 
     def catch_up(self, rows: Any = None, **options: Any) -> Answer | None:
         """Close every step that is over by the clock, as `observe` does.
@@ -324,11 +324,12 @@ class Stream:
 
     def _close(
         self, brought: Brought, before: int, target: int, sorter: Sorter, entropy: Entropy
-    ) -> tuple[int, state.Shown | None]:
+    ) -> tuple[int, state.Shown | None, bool]:
         """Close the steps up to this one, in one transaction, if none was closed since `before`.
 
-        Returns how many are closed, and what was stored to be shown of the last one, if it was closed here. Whatever
-        was read for steps that somebody else closed meanwhile is thrown away: a row counts in one step.
+        Returns how many are closed, what was stored to be shown of the last one, if it was closed here, and whether
+        noise of the stream came from a seed. Whatever was read for steps that somebody else closed meanwhile is thrown
+        away: a row counts in one step.
         """
         definition, items = self.definition, self.items
         with self.file.transaction() as database:
@@ -336,7 +337,7 @@ class Stream:
             if "ended" in state.facts(database):
                 raise _ended("observe")
             if closed != before:
-                return closed, None
+                return closed, None, False
             kept = state.counters(database)
             states: list[Any] = [item.counter.state_from_bytes(kept[place]) for place, item in enumerate(items)]
             if any(known.step != closed for known in states):
@@ -355,6 +356,8 @@ class Stream:
                 shown = (estimates, self._errors(states))
                 state.close_step(database, step, *shown)
             state.keep_counters(database, {place: after.to_bytes() for place, after in enumerate(states)})
+            state.remember_seed(database, entropy)
+            seeded = state.is_seeded(database)
             use_up(database, definition.schedule, target, brought.waited)
             sorter.keep(database, brought.later)
             if brought.position is not None:
@@ -362,7 +365,7 @@ class Stream:
         self.file.write_anchor()
         if target == self.steps:
             self.file.give_room_back()
-        return target, shown
+        return target, shown, seeded
 
     def _errors(self, states: Sequence[Any]) -> list[float] | None:
         """How far answers may be off where that depends on what was released before; public."""
@@ -380,7 +383,9 @@ class Stream:
 
     @cached_property
     def _teller(self) -> Teller:
-        return Teller(self.definition, self.items, self.loss, self.facts["confidence"], notes_of(self.definition))
+        facts, notes = self.facts, notes_of(self.definition)
+        paid = facts["charge"], facts.get("entry")
+        return Teller(self.definition, self.items, self.loss, facts["confidence"], notes, *paid)
 
     @property
     def adds_up(self) -> bool:
@@ -408,14 +413,14 @@ class Stream:
         """
         with self.file.transaction(write=False) as database:
             place = self._closed(database, step)
-            shown = state.shown_at(database, place)
-        return self._told(shown, place)
+            shown, seeded = state.shown_at(database, place), state.is_seeded(database)
+        return self._told(shown, place, seeded=seeded)
 
-    def _told(self, shown: state.Shown, place: int) -> Answer:
+    def _told(self, shown: state.Shown, place: int, *, seeded: bool) -> Answer:
         columns, schedule = self._columns(shown, place), self.definition.schedule
         of_all = f"of {schedule.words(self.steps)}"
         says = f"totals after {place:,} {of_all}" if self.adds_up else f"only {schedule.every} {place:,} {of_all}"
-        return self._teller.answer(columns, place, says=says)
+        return self._teller.answer(columns, place, says=says, seeded=seeded)
 
     def estimate(self) -> Answer:
         """The totals so far, each with its interval.
@@ -508,8 +513,8 @@ class Stream:
         >>> [str(month) for month in stream.history()["month"]]
         ['2024-01-01', '2024-02-01']
         """
-        parts, says = self._each(window)
-        return self._told_each(parts, says)
+        parts, says, seeded = self._each(window)
+        return self._told_each(parts, says, seeded=seeded)
 
     def top(self, most: int, output: str | None = None, *, window: int | None = None, until: Any = None) -> Answer:
         """The groups with the largest estimates. This sorts public numbers, and costs nothing.
@@ -535,9 +540,10 @@ class Stream:
         >>> len(stream.top(2).table)
         2
         """
+        count = checks.whole(minimum=1, most=most)
         last = self._last() if until is None else until
-        answer = self.at(last) if window is None else self.window(window, until=last)
-        by, count = sorted_by(answer.columns, output), checks.whole(most=most)
+        answer = self.at(last) if window is None else self.window(checks.whole(window=window), until=last)
+        by = sorted_by(answer.columns, output)
         return replace(answer, columns=largest(answer.columns, by, count), notes=(*answer.notes, chosen_by(by)))
 
     def top_history(self, most: int, output: str | None = None, *, window: int | None = None) -> History:
@@ -563,19 +569,19 @@ class Stream:
         6
         """
         count = checks.whole(most=most)
-        parts, says = self._each(window)
+        parts, says, seeded = self._each(window)
         by = sorted_by(parts[0][1], output)
         ranked = []
         for place, columns in parts:
             shown = largest(columns, by, count)
             ranks = tuple(range(1, len(shown[0].values) + 1))
             ranked.append((place, (Column(name_of_rank(shown), "key", ranks, type="integer"), *shown)))
-        return self._told_each(ranked, says, chosen_by(by))
+        return self._told_each(ranked, says, chosen_by(by), seeded=seeded)
 
-    def _each(self, window: int | None) -> tuple[list[tuple[int, tuple[Column, ...]]], str]:
-        """The columns after every closed step, and what each line is about."""
+    def _each(self, window: int | None) -> tuple[list[tuple[int, tuple[Column, ...]]], str, bool]:
+        """The columns after every closed step, what each line is about, and whether noise came from a seed."""
         with self.file.transaction(write=False) as database:
-            shown = state.all_shown(database)
+            shown, seeded = state.all_shown(database), state.is_seeded(database)
         if not shown:
             raise _nothing_yet()
         span = None if window is None else checks.whole(window=window)
@@ -594,10 +600,12 @@ class Stream:
         if span is not None:
             up_to = f"the sum of the {schedule.words(span)} up to that {schedule.every} (fewer at the start)"
             says = f"each line: {f'that {schedule.every} alone' if span == 1 else up_to}"
-        return parts, says
+        return parts, says, seeded
 
-    def _told_each(self, parts: Sequence[tuple[int, tuple[Column, ...]]], says: str, *notes: str) -> History:
-        answer = self._teller.answer(self._teller.stacked(parts), len(parts), says=says, kind=History)
+    def _told_each(
+        self, parts: Sequence[tuple[int, tuple[Column, ...]]], says: str, *notes: str, seeded: bool
+    ) -> History:
+        answer = self._teller.answer(self._teller.stacked(parts), len(parts), says=says, seeded=seeded, kind=History)
         assert isinstance(answer, History)
         return replace(answer, notes=(*answer.notes, *notes))
 
@@ -634,9 +642,9 @@ class Stream:
         # Privacy statement
         """
         teller = self._teller
-        return statement_of(
-            self.loss, teller.origin, teller.notes, about="stream", remaining=None, ledger=ledger, owner=owner
-        )
+        with self.file.transaction(write=False) as database:
+            origin = teller.origin(seeded=state.is_seeded(database))
+        return statement_of(self.loss, origin, teller.notes, about="stream", remaining=None, ledger=ledger, owner=owner)
 
     def _over(self, start: int, stop: int) -> Answer:
         self._must_add_up()
@@ -644,10 +652,11 @@ class Stream:
             stop = self._closed(database, stop)
             estimates = state.shown_at(database, stop)[0]
             before: Estimates | None = state.shown_at(database, start)[0] if start else None
+            seeded = state.is_seeded(database)
         columns = self._teller.sums(estimates, before, start, stop)
         schedule = self.definition.schedule
         says = f"sums over {schedule.words(stop - start)}, from {schedule.name(start + 1)} to {schedule.name(stop)}"
-        return self._teller.answer(columns, stop, says=says)
+        return self._teller.answer(columns, stop, says=says, seeded=seeded)
 
     def _columns(self, shown: state.Shown, place: int) -> tuple[Column, ...]:
         estimates, errors = shown

@@ -23,6 +23,7 @@ from lapwing.curator.engines.compiler import Compiler, constant
 from lapwing.curator.engines.dialects import cast, double, when, whole
 from lapwing.curator.engines.encodings import is_packed
 from lapwing.curator.plan.expressions import Column, Constant, Kind, clamp
+from lapwing.curator.plan.hints import which_column
 from lapwing.curator.plan.limits import LONGEST_EXAMPLE, Frequencies, Limit, Means, percent, trade_off
 from lapwing.curator.plan.nodes import Plan, Scan, is_each_row
 from lapwing.errors import InvalidParameter
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from lapwing.curator.tables.table import PrivateTable
 
 EXAMPLES = 5
+NO_VALUE = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "?", ".", "")
+"""What programs and people write where there is no value, the last one for spaces. In a column of text it is text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,21 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class ColumnCheck:
-    """One column: what was declared, and how many cells fit that."""
+    """One column of a check: what was declared, and how many cells fit that. It is for the owner only.
+
+    Attributes:
+        name: The name of the column.
+        kind: The declared kind of its cells, such as "integer" or "text".
+        is_unit: Whether it says whose row this is.
+        bounds: The declared bounds, if any.
+        keys: How many keys were declared; None if none were.
+        rows: How many rows the table has.
+        below: Cells below the bounds: each counts as the lower bound.
+
+    >>> column = patients.check()["age"]
+    >>> column.bounds, column.unread, column.below + column.above
+    ((0.0, 100.0), 0, 0)
+    """
 
     name: str
     kind: Kind
@@ -61,13 +78,15 @@ class ColumnCheck:
     """Cells with content that is not of the declared kind: each counts as absent."""
     below: int
     above: int
-    """Cells beyond the bounds: each counts as the nearest bound."""
+    """Cells above the bounds: each counts as the upper bound."""
     elsewhere: int
     """Cells with another value than the declared keys."""
     examples: tuple[Example, ...]
     """The most frequent cells that were not read."""
     others: tuple[Example, ...]
     """The most frequent values that are no declared key."""
+    words: tuple[Example, ...] = ()
+    """Text that often stands for no value, such as NA or a space, and counts as text all the same."""
 
     @property
     def read(self) -> int:
@@ -77,7 +96,17 @@ class ColumnCheck:
 
 @dataclass(frozen=True, slots=True)
 class PerUnit:
-    """How much of the table belongs to one unit, and what a limit on it would do."""
+    """How much of the table belongs to one unit, and what a limit on it would do. It is for the owner only.
+
+    Attributes:
+        frequencies: How many units have 1, 2, … rows or groups.
+        limits: What some limits would do: rows that are left out, and noise.
+        recommended: The limit with the smallest error of both kinds together.
+
+    >>> rows = patients.check().per_unit[0]
+    >>> rows.what, rows.keyword, rows.recommended
+    ('rows', 'max_rows_per_unit', 1)
+    """
 
     what: str
     """"rows", or the column whose groups were counted."""
@@ -90,7 +119,7 @@ class PerUnit:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Check:
-    """The report. Not private: it is for the owner of the data only.
+    """What `PrivateTable.check` reports. Not private: it is for the owner of the data only.
 
     Attributes:
         table: The name of the table.
@@ -123,8 +152,8 @@ class Check:
         for entry in self.columns:
             if entry.name == column:
                 return entry
-        known = ", ".join(entry.name for entry in self.columns)
-        raise InvalidParameter("column", column, "was not checked", f"There are: {known}.")
+        known = [entry.name for entry in self.columns]
+        raise InvalidParameter("column", column, "was not checked", which_column(column, known))
 
     @property
     def units(self) -> int | None:
@@ -158,6 +187,9 @@ class Check:
 
         Returns:
             The figure.
+
+        >>> import tempfile
+        >>> figure = patients.check().plot(tempfile.mkdtemp() + "/limits.png")
         """
         from lapwing.curator.show import check as show_check
 
@@ -186,7 +218,8 @@ def check(table: PrivateTable, *, epsilon: Number = 1) -> Check:
         unit = None if is_each_row(table.plan) else context.unit
         per_unit = () if unit is None else tuple(look.per_unit(size))
     hints = _hints(table.plan, columns, per_unit, table.bounding.rows, table.bounding.max_groups_per_unit)
-    hints = (*_unreadable(context.relations[table.plan.table].table), *hints)
+    relation = context.relations[table.plan.table]
+    hints = (*_unreadable(relation.table), *hints, *_worded(columns, relation.notation.missing))
     labelled = next((column.read for column in columns if column.is_unit), rows)
     return Check(table.plan.table, unit, rows, rows - labelled, labelled - distinct, size, columns, per_unit, hints)
 
@@ -204,22 +237,23 @@ class _Look:
         parts = [_Cells(self.compiler, self.plan, field) for field in self.plan.fields]
         counts = [exp.Count(this=exp.Star()).as_("n")]
         for i, cells in enumerate(parts):
-            for j, condition in enumerate((cells.absent, cells.unread, cells.below, cells.above, cells.elsewhere)):
+            for j, condition in enumerate(cells.conditions):
                 counted: exp.Expr = whole(0) if condition is None else exp.Count(this=when(condition, whole(1)))
                 counts.append(counted.as_(f"n{i}_{j}"))
         [[rows, *numbers]] = self.session.fetch(exp.select(*counts).from_(self._table()))
         column_checks = []
         for i, cells in enumerate(parts):
-            absent, unread, below, above, elsewhere = map(int, numbers[5 * i : 5 * i + 5])
+            absent, unread, below, above, elsewhere, worded = map(int, numbers[6 * i : 6 * i + 6])
             examples = self._examples(cells.written, cells.unread) if unread else ()
             others = self._examples(cells.written, cells.elsewhere) if elsewhere else ()
+            words = self._examples(cells.trimmed, cells.worded, len(NO_VALUE)) if worded else ()
             field = cells.field
             ends = None if field.bounds is None else (float(field.bounds[0]), float(field.bounds[1]))
             keys = None if field.keys is None else len(field.keys)
             column_checks.append(
                 ColumnCheck(
                     field.name, field.kind, field.unit, ends, keys, int(rows), absent, unread, below, above, elsewhere,
-                    examples, others,
+                    examples, others, words,
                 )
             )  # fmt: skip
         return int(rows), tuple(column_checks)
@@ -267,13 +301,13 @@ class _Look:
         rows = self.session.fetch(query.group_by(counted.copy()))
         return Means(name, tuple((int(n), int(units), float(m), float(v)) for n, units, m, v in rows if n))
 
-    def _examples(self, written: exp.Expr, condition: exp.Expr | None) -> tuple[Example, ...]:
+    def _examples(self, written: exp.Expr, condition: exp.Expr | None, most: int = EXAMPLES) -> tuple[Example, ...]:
         """The most frequent cells for which something holds."""
         assert condition is not None
         cut = exp.func("LEFT", written.copy(), exp.Literal.number(LONGEST_EXAMPLE + 1)).as_("cell")
         cells = exp.select(cut).from_(self._table()).where(condition.copy())
         query = exp.select("cell", exp.Count(this=exp.Star()).as_("n")).from_(cells.subquery("e")).group_by("cell")
-        ordered = query.order_by(exp.column("n").desc(), "cell").limit(EXAMPLES)
+        ordered = query.order_by(exp.column("n").desc(), "cell").limit(most)
         return tuple(Example(str(text), int(count)) for text, count in self.session.fetch(ordered))
 
     def _table(self) -> exp.Expr:
@@ -296,18 +330,30 @@ class _Cells:
         present = _not_null(raw)
         if is_text and field.kind != "text":
             present = exp.and_(present, exp.NEQ(this=exp.Trim(this=text.copy()), expression=exp.Literal.string("")))
-        self.field, self.written = field, text
+        if is_text and relation.notation.missing:  # where a word is read as a number, it is one
+            other = _not_null(exp.Paren(this=dialect.present(text.copy(), relation.notation.missing)))
+            present = exp.and_(present, exp.Paren(this=exp.or_(other, _not_null(exp.Paren(this=value.copy())))))
+        self.field, self.written, self.trimmed = field, text, dialect.trimmed(text.copy())
         self.absent: exp.Expr = exp.not_(exp.Paren(this=present.copy()))
         self.unread: exp.Expr = exp.and_(present, exp.Is(this=exp.Paren(this=value.copy()), expression=exp.null()))
         self.below: exp.Expr | None = None
         self.above: exp.Expr | None = None
         self.elsewhere: exp.Expr | None = None
+        self.worded: exp.Expr | None = None
+        words = [exp.Literal.string(word) for word in NO_VALUE if word not in (field.keys or ())]
+        if is_text and field.kind == "text":
+            self.worded = exp.and_(_not_null(exp.Paren(this=value.copy())), self.trimmed.copy().isin(*words))
         if field.bounds is not None:
             low, high = (double(float(end)) for end in field.bounds)
             number = cast(value.copy(), "DOUBLE")
             self.below, self.above = number < low, number.copy() > high
         if field.keys is not None:
             self.elsewhere = exp.and_(_not_null(exp.Paren(this=value)), exp.not_(_among(value, field)))
+
+    @property
+    def conditions(self) -> tuple[exp.Expr | None, ...]:
+        """In the order in which they are counted."""
+        return self.absent, self.unread, self.below, self.above, self.elsewhere, self.worded
 
 
 def _among(value: exp.Expr, field: Column) -> exp.Expr:
@@ -367,3 +413,15 @@ def _hints(
             what = "rows" if part.what == "rows" else f"pairs of a unit and a {part.what}"
             share = percent(kept, part.frequencies.total)
             yield f"With {part.keyword}={given[part.keyword]} only {share} of all {what} count: see the table below."
+
+
+def _worded(columns: Sequence[ColumnCheck], missing: Sequence[str]) -> Iterable[str]:
+    """Say how often text columns have words for no value, and what they count as; first of the unit."""
+    for is_unit, counted in ((True, "All rows with the same word belong to one unit"), (False, "They count as text")):
+        worded = [column for column in columns if column.words and column.is_unit == is_unit]
+        words = list(dict.fromkeys(example.text for column in worded for example in column.words))
+        listed = " or ".join(repr(word) if word else "spaces" for word in words)
+        cells = ", ".join(f"{sum(word.cells for word in column.words):,} of {column.name}" for column in worded)
+        instead = f"If no value is meant, open it with missing={[*missing, *words]}"
+        if worded:
+            yield f"Cells that are {listed}: {cells}. {counted}. {instead}."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ _TEXTS = (
     "thousands",
     "memory",
 )
-_WORDS = ("true", "false")
+_WORDS = ("true", "false", "missing")
 _MAPPINGS = ("types", "bounds", "keys", "max_units_per")
 _LISTS = ("names", "complete")
 _COUNTS = ("population", "threads", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
@@ -165,6 +165,7 @@ def describe(
     table: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    names: Sequence[str] | None = None,
 ) -> str:
     """A template of a description, with a place for everything that is to be filled in.
 
@@ -177,6 +178,7 @@ def describe(
         table: Which table of a database.
         delimiter: The character between the cells of a CSV file. None means a comma, and a tab for .tsv.
         encoding: The encoding of a CSV file. None means UTF-8.
+        names: New names for all columns of a file, in its order, for names that are missing or doubled.
 
     Returns:
         The template, as YAML.
@@ -188,8 +190,10 @@ def describe(
     >>> "unit" in lw.describe(clinic_csv())
     True
     """
-    origin = find_source(source, table=table, delimiter=delimiter, encoding=encoding)
-    said = {"table": table, "delimiter": delimiter, "encoding": encoding}
+    origin = find_source(source, table=table, delimiter=delimiter, encoding=encoding, names=names)
+    texts = {"table": table, "delimiter": delimiter, "encoding": encoding}
+    said = {name: None if text is None else word(text) for name, text in texts.items()}
+    said["names"] = None if names is None else f"[{', '.join(map(word, names))}]"
     text = "\n".join(_template(source, path, origin.name, origin.kinds, said)) + "\n"
     if path is not None:
         try:
@@ -216,7 +220,7 @@ def _template(
     yield f'# Then: lapwing query {_one_line(file)} --epsilon 0.5 "SELECT COUNT(*) FROM {_one_line(name)}"'
     yield f"lapwing_dataset: {VERSION}"
     yield f"source: {_place(source, path)}"
-    yield from (f"{field}: {word(value)}" for field, value in said.items() if value is not None)
+    yield from (f"{field}: {value}" for field, value in said.items() if value is not None)
     yield from (
         "",
         "# Whose row is it? Name the column of the unit of privacy, for example patient. Or write each_row: true,",
@@ -229,7 +233,7 @@ def _template(
         yield "# Every column is text until you declare its type: guessing types would mean reading records."
         yield "# If numbers look like 1.234,50 and dates like 31.12.2026, also write decimal: ','."
         yield "# If numbers look like 1,234.50, write thousands: ','. If J and N mean yes and no,"
-        yield "# write 'true': J and 'false': N, with the quotes."
+        yield "# write 'true': J and 'false': N, with the quotes. If NA stands for no value, write missing: NA."
     yield from _fields("types", usable)
     if len(usable) < len(kinds):
         yield f"# Not usable, because of their types: {', '.join(_one_line(c) for c in kinds if c not in usable)}."
@@ -330,5 +334,6 @@ _EXAMPLES = {
     "thousands": "','",
     "true": "'Y'",
     "false": "'N'",
+    "missing": "NA",
     **dict.fromkeys(_COUNTS, "1"),
 }

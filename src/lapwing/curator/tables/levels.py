@@ -11,10 +11,11 @@ from typing import Any
 from lapwing.curator.plan.declarations import different, fitting
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.groups import LARGEST, Grouping, Key, key_for
+from lapwing.curator.plan.hints import unseen
 from lapwing.curator.plan.ladders import Ladder
 from lapwing.curator.plan.parser import expression
 from lapwing.curator.plan.rollups import Path, Rollup, paths_of_tree
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, can_be_shown, misfit
 
 LEVEL = "level"
 """The column that says on which level a row stands."""
@@ -29,9 +30,10 @@ def levels_of(
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise InvalidParameter("levels", levels, "must be a list of columns or ladders, from the top", _HINT)
     declared = _keys(keys, given)
-    if tree is not None:
-        return _by_tree(columns, given, tree, declared)
-    group_keys = [_key(entry, columns, declared) for entry in given]
+    with unseen(columns, levels=list(given)):
+        if tree is not None:
+            return _by_tree(columns, given, tree, declared)
+        group_keys = [_key(entry, columns, declared, keys or {}) for entry in given]
     names = tuple(name for entry in given for name in (entry.names if isinstance(entry, Ladder) else (entry,)))
     paths = None
     if any(isinstance(entry, Ladder) for entry in given):
@@ -46,11 +48,14 @@ def _keys(keys: Mapping[str, Iterable[Any]] | None, levels: Sequence[Any]) -> di
         raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'region': ['north', 'south']}.")
     for name in keys:
         if name not in levels:
-            raise InvalidParameter("keys", name, "is not a level", f"There are: {', '.join(map(str, levels))}.")
+            hint = f"There are: {', '.join(map(str, levels))}." if can_be_shown(list(levels)) else "Name it in levels."
+            raise InvalidParameter("keys", misfit(name, list(keys)), "is not a level", hint)
     return {name: different(name, values) for name, values in keys.items()}
 
 
-def _key(entry: Any, columns: Mapping[str, Column], declared: Mapping[str, tuple[Any, ...]]) -> Key:
+def _key(
+    entry: Any, columns: Mapping[str, Column], declared: Mapping[str, tuple[Any, ...]], given: Mapping[str, Any]
+) -> Key:
     if isinstance(entry, Ladder):
         return entry.key(dict(columns))
     if not isinstance(entry, str):
@@ -58,7 +63,7 @@ def _key(entry: Any, columns: Mapping[str, Column], declared: Mapping[str, tuple
     by = expression(entry, columns, name="levels")
     values = declared.get(entry)
     if values is not None:
-        fitting(entry, by.kind or "text", values)
+        fitting(entry, by.kind or "text", values, given[entry])
     return key_for(entry, by, values=values)
 
 

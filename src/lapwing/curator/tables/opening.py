@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from lapwing import checks
@@ -14,10 +15,11 @@ from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, PublicTable
 from lapwing.curator.ask.question import bounding_of
 from lapwing.curator.ask.quote import NO_LEDGER
+from lapwing.curator.engines.encodings import is_csv
 from lapwing.curator.plan.declarations import EachRow, completed, declared_fields
-from lapwing.curator.plan.expressions import Kind
+from lapwing.curator.plan.expressions import KINDS, Kind
 from lapwing.curator.plan.nodes import Public, Scan
-from lapwing.curator.plan.text_forms import notation
+from lapwing.curator.plan.text_forms import meaning, missing_key, notation
 from lapwing.curator.tables.promises import group_sizes, promised
 from lapwing.curator.tables.sources import find_source, rows_of
 from lapwing.curator.tables.table import PrivateTable
@@ -26,6 +28,9 @@ from lapwing.privacy import Ledger, Loss, Rules
 
 LONGEST_PUBLIC = 100_000
 """Rows of a public table, which is written into the statement."""
+
+
+_EXAMPLES = {"bounds": "{'age': (0, 120)}", "keys": "{'region': ['North', 'South']}", "types": "{'smoker': 'boolean'}"}
 
 
 @helpful
@@ -56,6 +61,7 @@ def open(
     thousands: str | None = None,
     true: str | Sequence[str] | None = None,
     false: str | Sequence[str] | None = None,
+    missing: str | Sequence[str] | None = None,
     memory: str | None = None,
     threads: int | None = None,
     connection: Any = None,
@@ -92,6 +98,7 @@ def open(
         thousands: "," for text with numbers like 1,234.50.
         true: Words that mean yes, such as "J", instead of the usual ones (docs/curator.md lists them).
         false: Words that mean no, such as "N", instead of the usual ones.
+        missing: Words that stand for no value in columns of text, such as "NA". None means that only empty cells do.
         memory: How much memory our DuckDB may use, such as "4GB". None means enough for all threads.
         threads: How many threads our DuckDB may use. None means one for each core.
         connection: A DuckDB connection of yours to read files and frames with, under the limits that you set there.
@@ -109,8 +116,9 @@ def open(
     """
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
-            raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
-    way = notation(decimal, thousands, true, false)
+            raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={_EXAMPLES[what]}.")
+    checks.text_or_none(name=name, dataset=dataset, table=table, analyst=analyst)
+    way = notation(decimal, thousands, true, false, missing)
     origin = find_source(
         source,
         table=table,
@@ -126,9 +134,17 @@ def open(
         why = f"{column} has a type whose cells are not checked, so one of them could stop DuckDB"
         raise InvalidParameter("types", (types or {})[column], why, "Convert the column in the source.")
     called = name or origin.name
-    fields = completed(declared_fields(origin.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
+    where = "the table"
+    if isinstance(source, str | os.PathLike) and is_csv(source) and names is None:
+        where = f"the first line of {Path(source).name}, which must hold the column names"
+    declared = declared_fields(origin.kinds, unit, bounds or {}, keys or {}, types or {}, where=where)
+    for field in declared:
+        for key in field.keys or () if field.kind == "text" else ():
+            if isinstance(key, str) and meaning(key, "text", way) is None:
+                raise missing_key(field.name, key)
+    fields = completed(declared, complete)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
-    if ledger == NO_LEDGER:  # the note of an answer; as a file, it would have that name
+    if isinstance(ledger, str) and ledger == NO_LEDGER:  # the note of an answer; as a file, it would have that name
         ledger = None
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     about = dataset or called
@@ -158,12 +174,15 @@ def public(
     *,
     name: str | None = None,
     types: Mapping[str, Kind] | None = None,
+    names: Sequence[str] | None = None,
     table: str | None = None,
+    delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
     thousands: str | None = None,
     true: str | Sequence[str] | None = None,
     false: str | Sequence[str] | None = None,
+    missing: str | Sequence[str] | None = None,
 ) -> PublicTable:
     """A public table, to be joined with private ones. It is read now, as a whole.
 
@@ -173,22 +192,32 @@ def public(
         source: A file, a frame, a list of dictionaries, or a database. It has at most 100,000 rows.
         name: What SQL calls the table. None means the name of the file, or "public" for a list.
         types: The types of columns, `{"zip": "text"}`.
+        names: New names for all columns of a file, in its order, for names that are missing or doubled.
         table: Which table of a database.
+        delimiter: The character between the cells of a CSV file. None means a comma, and a tab for .tsv.
         encoding: The encoding of a CSV file. None means UTF-8.
         decimal: "," for text with numbers like 1.234,50.
         thousands: "," for text with numbers like 1,234.50.
         true: Words that mean yes, instead of the usual ones.
         false: Words that mean no, instead of the usual ones.
+        missing: Words that stand for no value in columns of text, such as "NA". None means that only empty cells do.
 
     Returns:
         The public table. Its values are public keys, and its numbers have public bounds.
+
+    Raises:
+        InvalidParameter: If something is declared that cannot be, the source is not there, or it has too many rows.
 
     >>> regions = lw.public([{"region": "North", "sea": False}, {"region": "Islands", "sea": True}], name="regions")
     >>> 0 < patients.join(regions, on="region").where("sea").agg(lw.count()).release(epsilon=1).value < 3000
     True
     """
-    way = notation(decimal, thousands, true, false)
-    called, fields, rows = rows_of(
-        source, table=table, types=types, most=LONGEST_PUBLIC, notation=way, encoding=encoding
-    )
+    checks.text_or_none(name=name, table=table)
+    if types is not None and not isinstance(types, Mapping):
+        raise InvalidParameter("types", types, "must be a mapping", f"Write types={_EXAMPLES['types']}.")
+    for kind in (types or {}).values():
+        checks.one_of(KINDS, types=kind)
+    way = notation(decimal, thousands, true, false, missing)
+    file: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "names": names}
+    called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC, notation=way, **file)
     return PublicTable(Public(name or called, fields, rows))

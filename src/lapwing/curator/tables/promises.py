@@ -1,4 +1,4 @@
-"""What a table promises, and to whom: its allowance in the ledger, and the sizes of other units that have one."""
+"""Allowances of a table in the ledger, for its unit and for larger groups such as households."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from lapwing import checks
 from lapwing.curator.plan.declarations import EachRow
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss, Rules
+from lapwing.privacy.allowances import in_code
 from lapwing.privacy.losses import as_loss
 from lapwing.privacy.neighbours import Unsaid
 
@@ -45,7 +46,7 @@ def promised(
             raise InvalidParameter("ledger", None, "an allowance is kept in a ledger", "Write ledger='ledger.db'.")
         return word
     if allowance is not None:
-        as_loss(allowance)
+        as_loss(allowance, "allowance")
     known = book.units(dataset) if dataset in book.datasets() else []
     if allowance is not None and not isinstance(allowance.unit, Unsaid):
         if allowance.unit == ROW != word:
@@ -60,8 +61,11 @@ def promised(
     if known and word not in known:
         why = f"the ledger has an allowance for {dataset!r} per {' and per '.join(known)}, and this table is per {word}"
         same = next((name for name in known if name != ROW), None)
-        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={same!r}); this does not raise it."
-        hint = hint if same else "Open the table with another dataset= name, which has an allowance of its own."
+        hint = "Open the table with another dataset= name, which has an allowance of its own."
+        if same is not None:
+            there = next(account.allowance for account in book.accounts(dataset) if account.unit == same)
+            same_units = f"every row is about another {same}" if word == ROW else "they are the same"
+            hint = f"If {same_units}, write allowance={in_code(there)}; this does not raise it."
         raise InvalidParameter("allowance", None if allowance is None else str(allowance), why, hint)
     if allowance is not None:
         stated = replace(allowance, unit=word) if allowance.unit != word else allowance

@@ -6,7 +6,7 @@ is no number where one is declared is missing, whatever it says. No error quotes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from sqlglot import exp
 from lapwing import checks
 from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.selection import Salt
+from lapwing.curator.plan.hints import which_column
 from lapwing.curator.plan.multiplicity import AtMost
 from lapwing.curator.plan.narrowing import is_simple
 from lapwing.curator.plan.nodes import Select, is_each_row
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, misfit
 from lapwing.noise import SYSTEM, permutation
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ def raw_rows(
     if not is_simple(table.plan):
         why = "rows are read from one table"
         raise InvalidParameter("table", table.plan.explain(), why, "Take the table that lw.open returned.")
-    for name in text:
-        checks.one_of(tuple(wanted), text=name)
+    for name in _given("text", text):
+        if name not in wanted:
+            hint = f"Write one of: {', '.join(wanted)}."
+            raise InvalidParameter("text", misfit(name, text), "is not one of the columns to read", hint)
     if per_unit is not None:
         checks.whole(per_unit=per_unit)
     if most is not None:
@@ -67,12 +70,20 @@ def raw_rows(
 
 
 def _names(table: PrivateTable, columns: Sequence[str]) -> list[str]:
-    given = [columns] if isinstance(columns, str) else list(columns)
+    given = _given("columns", columns)
     for name in given:
         if name not in table.columns:
-            hint = f"There are: {', '.join(table.columns)}."
-            raise InvalidParameter("columns", name, "is not in this table", hint)
+            hint = which_column(name, table.columns)
+            raise InvalidParameter("columns", misfit(name, columns), "is not in this table", hint)
     return list(dict.fromkeys(given))
+
+
+def _given(name: str, columns: Any) -> list[str]:
+    """Names of columns as a list."""
+    given = [columns] if isinstance(columns, str) else columns
+    if not isinstance(given, Iterable) or not all(isinstance(each, str) for each in given):
+        raise InvalidParameter(name, columns, "must be a list of columns", f"Write {name}=['age', 'region'].")
+    return list(given)
 
 
 def _array(values: list[Any], kind: Kind) -> NDArray[Any]:

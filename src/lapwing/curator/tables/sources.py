@@ -13,7 +13,7 @@ from lapwing import checks
 from lapwing.curator.engines.encodings import UTF_8, Encoding, encoding_of, is_csv
 from lapwing.curator.plan.expressions import Column, Kind
 from lapwing.curator.plan.nodes import Public
-from lapwing.curator.plan.text_forms import PLAIN, Notation
+from lapwing.curator.plan.text_forms import PLAIN, Notation, meaning
 from lapwing.curator.plan.values import is_short
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
@@ -47,7 +47,7 @@ def find_source(
         _check_connection(connection)
     if read_as != UTF_8 and not any(is_csv(name) for name in (source, table)) and delimiter is None:
         raise InvalidParameter("encoding", encoding, "is for CSV files", "Leave it out.")
-    if names is not None and not (isinstance(source, str | os.PathLike) and Path(source).is_file()):
+    if names is not None and not (isinstance(source, str | os.PathLike) and _is_file(Path(source))):
         raise InvalidParameter("names", names, "is for CSV and Parquet files", "Rename the columns in the source.")
     module = type(source).__module__.partition(".")[0]
     if connection is not None and (module in ("duckdb", "_duckdb", "pyspark") or is_database(source)):
@@ -146,7 +146,7 @@ def _embedded(
         )
     if isinstance(source, str | os.PathLike):
         path = Path(source.removeprefix("duckdb://") if isinstance(source, str) else source)
-        if not path.is_file():
+        if not _is_file(path):
             raise InvalidParameter("source", str(source), "there is no such file", _HINT)
         if is_database(source):
             return engines.from_database(path, _needed(table))
@@ -170,6 +170,13 @@ def _embedded(
     raise InvalidParameter("source", type(source), "is not a table that can be opened", _HINT)
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # no path: a whole file was passed as text
+        return False
+
+
 def is_database(source: Any) -> bool:
     """Whether it is the address of a database, or a file of DuckDB."""
     if not isinstance(source, str | os.PathLike):
@@ -185,7 +192,15 @@ def _has(package: str) -> bool:
 
 
 def _is_arrays(source: Any) -> bool:
-    return isinstance(source, dict) and bool(source) and all(hasattr(column, "dtype") for column in source.values())
+    if not isinstance(source, dict) or not source:
+        return False
+    if not all(hasattr(column, "dtype") for column in source.values()):
+        why = "is a dictionary whose columns are not numpy arrays"
+        raise InvalidParameter("source", type(source), why, "Write np.array(…) around each column, or pass a frame.")
+    if len({column.shape[:1] for column in source.values()}) > 1:
+        why = "is a dictionary whose columns have different lengths"
+        raise InvalidParameter("source", type(source), why, "Pass arrays with one entry for each row.")
+    return True
 
 
 def _needed(table: str | None) -> str:
@@ -201,14 +216,15 @@ def rows_of(
     types: Mapping[str, Kind] | None,
     most: int,
     notation: Notation = PLAIN,
-    encoding: str | None = None,
+    **file: Any,
 ) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
-    """A public table as a whole: its name, columns and rows."""
+    """A public table as a whole: its name, columns and rows. `file` says how a file is written, as in `find_source`."""
     from sqlglot import exp
 
     if isinstance(source, list):
-        return _listed(source, types or {}, most)
-    origin = find_source(source, table=table, notation=notation, encoding=encoding)
+        _refuse_for_list(notation, table=table, **file)
+        return _listed(source, types or {}, most, notation)
+    origin = find_source(source, table=table, notation=notation, **file)
     kinds = {name: (types or {}).get(name, kind) for name, kind in origin.kinds.items()}
     fields = tuple(Column(name, kind) for name, kind in kinds.items() if kind is not None)
     columns = [
@@ -228,7 +244,7 @@ def rows_of(
 
 
 def _listed(
-    source: list[Any], types: Mapping[str, Kind], most: int
+    source: list[Any], types: Mapping[str, Kind], most: int, notation: Notation
 ) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
     """A public table from a list of dictionaries: it is public, so its kinds may follow from its values."""
     from lapwing.curator.show.answer import type_of
@@ -238,12 +254,27 @@ def _listed(
             "source", "<list>", "must be dictionaries with the same keys", "Write [{'zip': 1, …}, …]."
         )
     names = list(source[0])
-    rows = tuple(tuple(row[name] for name in names) for row in source)
+    rows = tuple(tuple(_cell(row[name], notation) for name in names) for row in source)
     _check_length(rows, most)
     kinds = [types.get(name) or type_of("key", tuple(row[i] for row in rows)) for i, name in enumerate(names)]
     fields = tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True))
     rows = Public("public", fields, rows).rows
     return "public", _known(fields, rows), rows
+
+
+def _cell(cell: Any, notation: Notation) -> Any:
+    """A cell of a list, or None if it is a word that stands for no value."""
+    return meaning(cell, "text", notation) if isinstance(cell, str) and notation.missing else cell
+
+
+def _refuse_for_list(notation: Notation, **file: Any) -> None:
+    """Options that say how a file is written would be passed over without a word."""
+    words = ("decimal", "thousands", "true", "false")
+    given = [(name, getattr(notation, name)) for name in words if getattr(notation, name) != getattr(PLAIN, name)]
+    for name, value in (*given, *file.items()):
+        if value is not None:
+            hint = "Leave it out, and write the list with the names and values that you mean."
+            raise InvalidParameter(name, value, "is for files and databases, and this is a list of rows", hint)
 
 
 def _known(fields: tuple[Column, ...], rows: tuple[tuple[Any, ...], ...]) -> tuple[Column, ...]:

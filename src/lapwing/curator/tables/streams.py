@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import helpful
 from lapwing.curator.ask.query import Query
+from lapwing.curator.plan.hints import which_column
 from lapwing.curator.plan.nodes import scans
 from lapwing.curator.plan.text_forms import PLAIN
 from lapwing.curator.streams.schedule import Schedule, now
@@ -43,7 +44,7 @@ def numbers_of(rows: Any, column: str | None = None, **options: Any) -> list[flo
     if named is None:
         known = find_source(rows, **options).kinds
         if len(known) != 1:
-            hint = f"Name one of: {', '.join(known)}."
+            hint = f"Name it. {which_column(None, known)}"
             raise InvalidParameter("column", None, "says which column has the numbers", hint)
         [named] = known
     scan = Scan("numbers", (Column(named, "number"),), each_row=True)

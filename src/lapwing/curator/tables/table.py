@@ -17,10 +17,11 @@ from lapwing.curator.ask.distribution import distribution
 from lapwing.curator.ask.marginals import MarginalsQuestion, columns_of_sets, marginals
 from lapwing.curator.ask.query import Query, ask, named
 from lapwing.curator.ask.question import bounding_of
-from lapwing.curator.ask.release import release
+from lapwing.curator.ask.release import SMALL_GROUPS, release
 from lapwing.curator.plan.declarations import EACH_ROW, declared_keys
 from lapwing.curator.plan.expressions import Column, Kind
 from lapwing.curator.plan.groups import Grouping, key_for
+from lapwing.curator.plan.hints import unseen
 from lapwing.curator.plan.joins import apart, join_public
 from lapwing.curator.plan.ladders import Ladder
 from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Select, Where, is_each_row
@@ -32,7 +33,7 @@ from lapwing.curator.streams.protection import Allocation
 from lapwing.curator.streams.schedule import NO_TIME, Every, Late, Schedule
 from lapwing.curator.tables.levels import levels_of, published
 from lapwing.curator.tables.streams import streamed
-from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
+from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery, shown
 from lapwing.privacy import Loss
 
 if TYPE_CHECKING:
@@ -54,13 +55,15 @@ _LIMITS = dict.fromkeys(
 class PrivateTable(OpenedTable):
     """Rows about units of protection. Nothing is read before a release is paid for.
 
-    The examples of its methods ask this table, a bundled file about 3,000 patients:
+    `lw.open` makes one. The examples of its methods ask the table that this example opens: a bundled file about 3,000
+    patients.
 
     >>> from lapwing.datasets import clinic_csv
+    >>> regions = ["North", "South", "East", "West", "Coast", "Islands"]
     >>> patients = lw.open(
     ...     clinic_csv(), name="patients", unit="patient",
     ...     bounds={"age": (0, 100), "cost": (0, 2000), "visits": (0, 20)},
-    ...     keys={"region": ["North", "South", "East", "West", "Coast", "Islands"]},
+    ...     keys={"region": regions},
     ...     types={"smoker": "boolean"},
     ... )
     """
@@ -114,7 +117,8 @@ class PrivateTable(OpenedTable):
         >>> 0 < costs.agg(lw.mean("per_visit", bounds=(0, 500))).release(epsilon=1).value < 500
         True
         """
-        outputs = {name: expression(name, self.plan.by_name, name="column") for name in names}
+        with unseen(self.columns, columns=list(names)):
+            outputs = {name: expression(name, self.plan.by_name, name="column") for name in names}
         outputs |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
         return self._with(Select(self.plan, tuple(outputs.items())))
 
@@ -153,7 +157,7 @@ class PrivateTable(OpenedTable):
                     "private tables are joined on the unit, and on nothing else",
                     "Leave out on=, and filter afterwards with where().",
                 )
-                raise UnsupportedQuery(f"on={on!r}", why, hint)
+                raise UnsupportedQuery(f"on={shown(on)}", why, hint)
             context = together(self.context, other.context)
             return replace(self, plan=JoinUnit(self.plan, apart(self.plan, other.plan), how), context=context)
         if not isinstance(other, PublicTable):
@@ -233,14 +237,15 @@ class PrivateTable(OpenedTable):
         for name in names:
             if isinstance(name, list | tuple | Ladder):
                 raise _no_key(name)
-        parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
+        with unseen(self.columns, names=list(names)):
+            parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
         parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
         group_keys = [key_for(name, by, values=values) for name, by, values in declared_keys(parsed, keys)]
         if everything_else:
             group_keys = [replace(key, everything_else=key.values is not None) for key in group_keys]
         return Grouped(self, Grouping(tuple(group_keys)))
 
-    @instead_of(**_LIMITS)
+    @instead_of(**_LIMITS, **SMALL_GROUPS)
     def hierarchy(
         self,
         levels: Sequence[str | Ladder] | Ladder,
@@ -381,7 +386,8 @@ class PrivateTable(OpenedTable):
         True
         """
         columns = columns_of_sets(sets, computed)
-        grouping = self.group_by(*columns, keys=keys, everything_else=everything_else, **computed).grouping
+        with unseen(self.columns, sets=sets):
+            grouping = self.group_by(*columns, keys=keys, everything_else=everything_else, **computed).grouping
         outputs = named(aggregates) or (count(),)
         return marginals(self, sets, outputs, grouping, weights=weights, integers=integers)
 
@@ -442,7 +448,9 @@ class PrivateTable(OpenedTable):
         ε = 1 (add_remove, per patient)
         """
         names, keys = keys_of(by)
-        query = self.group_by(*names, keys=keys, everything_else=everything_else).agg(*check_aggregates(aggregates))
+        with unseen(self.columns, by=list(names)):
+            grouped = self.group_by(*names, keys=keys, everything_else=everything_else)
+        query = grouped.agg(*check_aggregates(aggregates))
         schedule = Schedule(
             every=every, steps=steps, start=start, time=time, late=late, grace=grace, watermark=watermark
         )
@@ -619,7 +627,7 @@ _RELEASE = ("delta", "rho", "within", "confidence", "count", "analyst", "key", "
 def _no_key(name: Any) -> InvalidParameter:
     """Refuse to group by a list, or by levels that only hierarchies have."""
     if not isinstance(name, Ladder):
-        return InvalidParameter("names", name, "is a list", f"Write group_by({', '.join(map(repr, name))}).")
+        return InvalidParameter("names", name, "is a list", "Write group_by('region', 'sex'), or group_by(*names).")
     written = f"{'lw.bins' if name.edges else 'lw.dates'}({name.column!r}, …)"
     hint = f"Write hierarchy({written}, …), or agg(lw.histogram({name.column!r}, edges=…)) for one level."
     return InvalidParameter("names", written, "has several levels", hint)
@@ -630,19 +638,45 @@ def _question(table: PrivateTable, sql: str, options: Mapping[str, Any]) -> Quer
         if word not in _READ:
             meant = closest(word, _READ) or closest(word, _RELEASE)
             hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(_READ)}, and those of release."
-            raise InvalidCall("sql", f"there is no {word}", hint)
+            raise InvalidCall("sql", f"there is no argument '{word}'", SMALL_GROUPS.get(word, hint))
     return read(sql, table, **options)
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """A private table with keys to group by."""
+    """A private table with keys to group by, as `PrivateTable.group_by` returns it. Ask about its groups with `agg`.
+
+    Attributes:
+        table: The table.
+        grouping: The keys.
+
+    >>> groups = patients.group_by("region")
+    >>> answer = groups.agg(lw.count(), lw.mean("age")).release(epsilon=1)
+    >>> len(answer.table)
+    6
+    """
 
     table: PrivateTable
     grouping: Grouping
 
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
-        """Ask about each group."""
+        """Ask about each group: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it.
+
+        Args:
+            aggregates: What to ask.
+            called: What to ask, each with the name of its column in the answer.
+
+        Returns:
+            The question, to be quoted and released.
+
+        Raises:
+            UnsupportedQuery: If nothing is asked, or a column is not there or of the wrong kind.
+            InvalidParameter: If something else than an aggregate is asked.
+
+        >>> answer = patients.group_by("smoker").agg(lw.count(), age=lw.mean("age")).release(epsilon=1)
+        >>> answer["smoker"], len(answer["age"])
+        ((False, True), 2)
+        """
         table = self.table
         columns = table.plan.by_name
         outputs = tuple(each.within(columns) if isinstance(each, Cdf) else each for each in named(aggregates, called))
@@ -656,7 +690,9 @@ def _is_unit(on: object, left: Plan, right: Plan) -> bool:
     given = [(on, on)] if isinstance(on, str) else list(on.items()) if isinstance(on, Mapping) else None
     if given is None and isinstance(on, Sequence):
         given = [(name, name) for name in on]
-    return given is not None and len(given) == 1 and given[0][0] in units[0] and given[0][1] in units[1]
+    if given is None or len(given) != 1 or not all(isinstance(name, str) for name in given[0]):
+        return False
+    return given[0][0] in units[0] and given[0][1] in units[1]
 
 
 def _described(column: Column) -> str:
