@@ -123,11 +123,11 @@ def test_intervals_of_fragments_hold_behind_real_shufflers(tmp_path: Path) -> No
 
 
 def test_how_many_devices_an_error_takes_is_sought_with_what_is_removed() -> None:
-    poll = collection(**SHUFFLED, publishing=batch_of(2_000))
-    for wanted in (0.2, 0.05):
+    for people, wanted in ((500, 0.05), (2_000, 0.025)):
+        poll = collection(**SHUFFLED, publishing=batch_of(people))
         needed = quote(poll, error=wanted).smallest
         assert needed is not None
-        reached, fewer = expected_error(poll, needed), expected_error(poll, needed // 2)
+        reached, fewer = expected_error(poll, needed), expected_error(poll, needed // 3)
         assert reached is not None
         assert fewer is not None
         assert reached.half_width <= wanted < fewer.half_width
@@ -139,6 +139,18 @@ def test_a_quote_says_if_no_number_of_devices_is_enough() -> None:
     text = str(quote(poll, devices=50_000, error=0.01))
     assert "No number of devices makes the error ±1 percentage points" in text
     assert quote(poll, error=0.01).smallest is None
+
+
+def test_a_quote_asks_for_no_fewer_devices_than_a_batch_needs() -> None:
+    exact = {"protocol": "CategoryResponse", "epsilon": 10, "domain": ["bus", "bike"]}
+    poll = collection(protocol=exact, limits={"reports_per_day": 1, "lifetime_epsilon": 80}, publishing=batch_of(300))
+    offer = quote(poll, devices=200, error=0.3)
+    assert offer.smallest == 300
+    assert "Nothing is published before a batch is full: that takes 300 devices with one answer each." in str(offer)
+    assert "For an error of ±30 percentage points, about 300 devices are needed." in str(offer)
+    assert "Nothing is published" not in str(quote(poll, devices=300))
+    shuffled = collection(**SHUFFLED, publishing=batch_of(2_000))
+    assert quote(shuffled, error=0.9).smallest == 2_000
 
 
 @pytest.mark.parametrize("by", few(["attribute", "report"], stays=1))

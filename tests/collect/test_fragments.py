@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from scipy.stats import binom, chi2
 from sweeps import few
 from typer.testing import CliRunner
 
+from lapwing.cli.collect_demo import ANSWERS, SHARES, queue
 from lapwing.cli.commands import app
 from lapwing.collect import participant, quote, reader, sealing
 from lapwing.collect.collection import Collection
@@ -39,7 +41,7 @@ from lapwing.collect.sealing import (
     seal,
 )
 from lapwing.collect.shuffled_promises import consent_with_words
-from lapwing.collect.simulation import send_answers
+from lapwing.collect.simulation import population, send_answers
 from lapwing.collect.workspace import Workspace
 from lapwing.crowd import Lifetime
 from lapwing.noise import uniform_below
@@ -553,6 +555,14 @@ def test_a_demonstration_in_fragments_refuses_what_has_none(tmp_path: Path, wron
     assert refused.exit_code != 0
     assert "Write --fragments alone" in refused.output
     assert not folder.exists()
+
+
+def test_the_demonstration_has_every_answer_among_the_first_devices() -> None:
+    people, first = queue(ANSWERS, SHARES, 4000), 2000
+    assert sorted(people) == sorted(population(ANSWERS, SHARES, 4000))
+    reach = math.sqrt(math.log(2 * len(ANSWERS) / FALSE_ALARM) / 2 / first)  # Hoeffding 1963, also without replacement
+    for answer, share in zip(ANSWERS, SHARES, strict=True):
+        assert people[:first].count(answer) / first == pytest.approx(share, abs=reach)
 
 
 @pytest.mark.sweep

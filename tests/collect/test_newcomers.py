@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from datetime import timedelta
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from collecting import publish, working, workspace_with_ports
@@ -16,10 +18,12 @@ from lapwing.collect import documents, exports
 from lapwing.collect.answers import countable, spoken
 from lapwing.collect.clock import today
 from lapwing.collect.collection import Transport
-from lapwing.collect.drafts import ports_of
+from lapwing.collect.drafts import FOR_DEVICES, ports_of
 from lapwing.collect.key_ring import check_keys
 from lapwing.collect.keys import Key
+from lapwing.collect.participant import Participant
 from lapwing.collect.parties import listener_of, serve
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.collect.workspace import CLOSED, Workspace
 from lapwing.errors import InvalidParameter
 
@@ -192,6 +196,18 @@ def test_a_slip_of_the_pen_in_a_draft_gets_the_nearest_key(tmp_path: Path) -> No
     assert not list(tmp_path.glob("*/*.key")), "no key is made for a draft that cannot be opened"
 
 
+def test_a_draft_that_is_wrong_says_what_to_do_about_it(tmp_path: Path) -> None:
+    strings = StringProtocol(threshold=20, length=32, randomness="issuer")
+    workspace = begun(tmp_path / "my club", answers=(), strings=strings)
+    draft = documents.parsed(workspace.draft.read_bytes())
+    dummies = {"epsilon": 1, "delta": "0.000001", "crowds_up_to": 20}
+    edited(workspace, crowd=draft["crowd"] | {"dummies": dummies})
+    code, output = run("quote", str(workspace.folder))
+    assert code == 2
+    assert "Write 21 or more. Correct it, then: lapwing collect check '" in output
+    assert "my club'" in output
+
+
 def test_a_draft_that_lasts_longer_than_an_epoch_may_is_fine(tmp_path: Path) -> None:
     workspace = begun(tmp_path)
     edited(workspace, closes=(today() + timedelta(days=300)).isoformat())
@@ -230,8 +246,64 @@ def test_a_first_answer_may_need_a_code(tmp_path: Path) -> None:
         assert "is not a code" in run("answer", str(parties.folder), "bus", "--code", "x y\r\nz")[1]
         assert parties.ingestor.totals["stored"] == 0
         [code] = parties.issuer.new_codes(1)
-        assert run("answer", str(parties.folder), "bus", "--code", code)[0] == 0
+        used, output = run("answer", str(parties.folder), "bus", "--code", code)
+        assert used == 0
+        assert "took 1 of the 47 tokens" in output
         assert parties.ingestor.totals["stored"] == 1
+        assert "took 2 of" in run("answer", str(parties.folder), "bus", "--devices", "2", "--code", code)[1], (
+            "as it says"
+        )
+        person = Participant(tmp_path / "device")
+        person.opt_in(parties.collection, code=code)
+        person.record("bus")
+        person.tick()
+        assert person.status().tokens == 0, "a device asks for all of them, of which three are gone"
+
+
+def test_only_the_machine_of_the_issuer_makes_codes(tmp_path: Path) -> None:
+    workspace = begun(tmp_path / "club", admission="codes")
+    workspace.open()
+    code, output = run("codes", str(tmp_path / "club"), "3")
+    assert (code, len(output.split())) == (0, 3)
+    (tmp_path / "copy").mkdir()
+    shutil.copy(workspace.signed, tmp_path / "copy")
+    code, output = run("codes", str(tmp_path / "copy"), "3")
+    assert code == 2
+    assert "Run this on the machine of the issuer" in output
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["collection.yaml"], "nothing was made"
+
+
+def test_a_full_batch_that_waits_for_its_time_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "commute"
+    with working(folder) as parties:
+        output = run("answer", str(folder), "bike", "--devices", "20")[1]
+        assert "Estimates appear when a batch has 20 reports." in output
+        assert "Even a full batch waits until one hour after the last one (every_hours: 1)." in output
+        assert "a full batch waits" not in run("status", str(folder))[1]
+        parties.clock[0] = parties.clock[0].replace(hour=12, minute=34, second=56)
+        parties.settle()
+        run("answer", str(folder), "bike", "--devices", "20")
+        parties.settle()
+        output = run("status", str(folder))[1]
+        assert "counted: 40" in output
+        assert f"; a full batch waits until {parties.clock[0]:%-d %B %Y}, 14:00 UTC at most" in output, "no second"
+        parties.clock[0] = parties.clock[0].replace(hour=14, minute=0, second=0)
+        assert "a full batch waits" not in run("status", str(folder))[1]
+
+
+def test_a_device_speaks_to_issuer_and_ingestor_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, asked = tmp_path / "commute", list[str]()
+    with working(folder) as parties:
+        party_at = {urlsplit(server.address).port: party for party, server in parties.collection.servers.items()}
+
+        def connect(connection: HTTPConnection) -> None:
+            asked.append(party_at[connection.port])
+            usual(connection)
+
+        usual = HTTPConnection.connect
+        monkeypatch.setattr(HTTPConnection, "connect", connect)
+        assert run("answer", str(folder), "bike")[0] == 0
+    assert set(asked) == set(FOR_DEVICES)
 
 
 def test_a_closed_collection_says_so_everywhere(tmp_path: Path) -> None:

@@ -18,9 +18,12 @@ from lapwing.collect import documents, exports, hops, reader, tokens
 from lapwing.collect.aggregator import Aggregator
 from lapwing.collect.analyzer import Analyzer
 from lapwing.collect.batches import Batch
+from lapwing.collect.collection import UNSIGNED
 from lapwing.collect.drafts import PORTS
 from lapwing.collect.files import PART, write_durably
 from lapwing.collect.issuer import CODE_HEADER, Issuer
+from lapwing.collect.key_ring import OPERATOR
+from lapwing.collect.keys import Key
 from lapwing.collect.participant import Participant
 from lapwing.collect.quotes import promises, quote
 from lapwing.collect.sealing import seal
@@ -320,12 +323,63 @@ def test_the_quote_says_what_each_party_learns_and_how_good_estimates_are() -> N
     assert "74 % sure" in str(result)
     assert "practically certain. Reports do not say which device they came from." in str(result), "an ε of 8"
     assert "100 % sure" not in str(result)
+    ingestor = next(promise for promise in promises(collection) if promise.party == "ingestor")
+    assert ". If it works with the aggregator, or mixes a report with false ones only" in ingestor.guarantee
     donated = reader.checked(document(keys, accounting="donation"))
     assert "that something happened" in promises(donated)[0].learns
     ports = {"issuer": 1, "ingestor": 2, "aggregator": 3, "analyzer": 4, "relay": 5}
     relayed = {promise.party: promise for promise in promises(reader.checked(document(keys, ports)))}
     assert "addresses" not in relayed["ingestor"].learns
     assert "addresses" in relayed["relay"].learns
+
+
+def test_the_command_says_what_the_quote_says(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    publishing = {"smallest_batch": 5, "every_hours": 24}
+    workspace.create(question="How?", answers=["bus", "bike"], transport="shuffled", publishing=publishing)
+    shown = " ".join(CliRunner().invoke(app, ["collect", "quote", str(tmp_path), "--error", "0.02"]).output.split())
+    assert "an estimate can be off by more than 100 percentage points, so it says nothing." in shown
+    assert "No number of devices makes the error ±2 percentage points" in shown
+    for line in quote(workspace.drafted(), error=0.02).accuracy():
+        assert line in shown
+
+
+@pytest.mark.parametrize(("epsilon", "sure"), [("1", "at most 74 % sure"), ("6", "practically certain")])
+def test_the_text_to_agree_to_is_true_of_the_epsilon(tmp_path: Path, epsilon: str, sure: str) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.create(question="How?", answers=["yes", "no"], epsilon=epsilon)
+    draft = documents.parsed(workspace.draft.read_bytes())
+    assert f"can become {sure} of it." in draft["consent"]
+    assert draft["consent"].count("practically certain") == 1, "of what all reports say, if that is more"
+    draft["protocol"]["epsilon"], draft["limits"]["lifetime_epsilon"] = "3", "4"
+    draft["consent"] = draft["consent"].replace("and reads", "and\n reads")  # as somebody may break lines
+    workspace.draft.write_text(documents.written(draft), encoding="utf-8")
+    consent = workspace.open().consent
+    assert "reads what one report says, can become at most 96 % sure of it." in consent, "what the last draft says"
+    assert "and reads all of them, can become at most 99 % sure of it." in consent
+    assert "practically certain" not in consent
+    assert workspace.open().version == 1, "again: the same file"
+
+
+def test_a_version_that_was_signed_keeps_its_text_when_the_library_writes_it_in_other_words(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.create(question="How?", answers=["bus", "bike"], transport="shuffled")
+    new = workspace.open().consent
+    ever = " Somebody who knows which reports came from your device, and reads all of them, can become practically "
+    ever += "certain of it."
+    server = "and so learns no more about your answer than that report says. It does not learn who you are."
+    assert ever in new
+    assert server in new
+    draft = documents.parsed(workspace.draft.read_bytes())
+    old = draft["consent"].replace(ever, "").replace(f", {server}", ", but neither your answer nor who you are.")
+    assert old != draft["consent"]
+    unsigned = {name: value for name, value in workspace.open().document.items() if name not in UNSIGNED}
+    workspace.draft.write_text(documents.written(draft | {"consent": old}), encoding="utf-8")
+    signed = reader.sign(reader.checked(unsigned | {"consent": old}), Key.read(tmp_path / OPERATOR))
+    workspace.signed.write_text(signed.to_yaml(), encoding="utf-8")
+    assert workspace.open() == signed, "again: the same file"
+    workspace.draft.write_text(documents.written(draft | {"consent": old, "version": 2}), encoding="utf-8")
+    assert workspace.open().consent == new
 
 
 def test_an_operator_goes_from_nothing_to_a_signed_collection(tmp_path: Path) -> None:

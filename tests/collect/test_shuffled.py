@@ -296,4 +296,5 @@ def test_the_text_to_agree_to_says_what_shufflers_do(tmp_path: Path) -> None:
     consent = workspace.open().consent
     assert "made of your true answer" in consent
     assert "tell nothing more about you" not in consent
+    assert consent.index("made of your true answer") < consent.index("Your answer is randomised"), "what tells more"
     assert consent_with_words(consent, "direct", "report").count("servers") == 0

@@ -7,9 +7,10 @@
 See docs/collect.md, and docs/collect-wire.md for the bytes.
 """
 
-from lapwing.collect.collection import Collection
+from lapwing.collect.collection import Collection, Epoch
 from lapwing.collect.participant import Participant
-from lapwing.collect.quotes import quote
+from lapwing.collect.participant_file import Status
+from lapwing.collect.quotes import CollectionQuote, quote
 from lapwing.collect.reader import read
 
-__all__ = ["Collection", "Participant", "quote", "read"]
+__all__ = ["Collection", "CollectionQuote", "Epoch", "Participant", "Status", "quote", "read"]

@@ -21,7 +21,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,9 +107,11 @@ class Aggregator(Station):
             make_folder(place)
 
     async def health(self, _: Request) -> Answer:
-        """Totals, and how far the open batch is."""
-        progress, totals = await asyncio.to_thread(lambda: (self.progress(), self.totals()))
-        return Answer.json(200, collection=self.collection.id, batch=progress.number, totals=totals)
+        """Totals, the number of the open batch, and until when it may have to wait for its time."""
+        progress, totals, held = await asyncio.to_thread(lambda: (self.progress(), self.totals(), self.held_until()))
+        said: dict[str, Any] = {"batch": progress.number, "totals": totals}
+        said |= {} if held is None else {"held_until": held.isoformat()}
+        return Answer.json(200, collection=self.collection.id, **said)
 
     def work(self) -> int:
         """Open and commit every segment that came; how many reports they held. One process at a time does so."""
@@ -223,6 +225,20 @@ class Aggregator(Station):
             reports = _size(database, number)
         return Progress(number, reports, self.collection.smallest_batch)
 
+    def held_until(self) -> datetime | None:
+        """Until when a full batch waits for its time at most; None if it waits for reports alone.
+
+        Everybody may ask. So it is rounded up to the hour: it does not tell the second in which a batch was closed.
+        """
+        with self.facts.transaction(write=False) as database:
+            last = _last_closed(database)
+        if last is None:
+            return None
+        earliest = last + self.collection.publish_every
+        rounded = earliest.replace(minute=0, second=0, microsecond=0)
+        rounded += timedelta(hours=1) if rounded < earliest else timedelta(0)
+        return rounded if self.clock() < rounded else None
+
     def close_batch(self) -> int | None:
         """Close the open batch if it is large enough and its time has come; its number, or None."""
         moment = self.clock()
@@ -230,9 +246,8 @@ class Aggregator(Station):
             return None
         with self.facts.transaction() as database:
             number = _open_batch(database)
-            query = "SELECT MAX(closed) FROM batch WHERE closed IS NOT NULL"
-            [last] = database.execute(query).fetchone()
-            early = last is not None and moment - datetime.fromisoformat(last) < self.collection.publish_every
+            last = _last_closed(database)
+            early = last is not None and moment - last < self.collection.publish_every
             if early or not self._enough(database, number):
                 return None
             row = {"number": number, "state": CLOSED, "closed": moment.isoformat()}
@@ -403,6 +418,12 @@ def _open_number(database: Database) -> int:
         return int(row[0])
     [last] = database.execute("SELECT COALESCE(MAX(number), 0) FROM batch").fetchone()
     return int(last) + 1
+
+
+def _last_closed(database: Database) -> datetime | None:
+    """When the last batch was closed; None if none was."""
+    [last] = database.execute("SELECT MAX(closed) FROM batch WHERE closed IS NOT NULL").fetchone()
+    return None if last is None else datetime.fromisoformat(last)
 
 
 def _size(database: Database, number: int) -> int:

@@ -1,4 +1,4 @@
-"""Fragments: the answer of a slot leaves the device in pieces, each a complete envelope with a way of its own.
+"""Fragments: an answer leaves the device in pieces. Each is a complete envelope and takes its own way.
 
     by: report      several independent reports of the answer, each weak (`ReportBundle`)
     by: attribute   one report of a bit for every answer, and each of its bits by itself (`PositionedBit`)

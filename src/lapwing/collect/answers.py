@@ -1,4 +1,4 @@
-"""Which answers a collection can count. This is for whoever gives an answer: nobody else is told."""
+"""Which answers a collection can count. The device checks this, and no server learns of a mistake."""
 
 from __future__ import annotations
 

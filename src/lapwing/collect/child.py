@@ -1,4 +1,4 @@
-"""A party as the child of a demonstration, a test or an ingestor: its job comes on standard input.
+"""Runs one party of a collection as a child process, which gets its job on standard input.
 
 It ends with its parent.
 """

@@ -69,7 +69,20 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Epoch:
-    """A time in which one pair of keys is used. Epochs may overlap; ids, tokens and segments belong to one."""
+    """A time in which one pair of keys is used. Epochs may overlap; ids, tokens and segments belong to one.
+
+    Attributes:
+        number: Its number, from 1 on.
+        start: The first day.
+
+    >>> import tempfile
+    >>> from lapwing.collect.workspace import Workspace
+    >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+    >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+    >>> epoch = workspace.open().epochs[0]
+    >>> epoch.number, epoch.covers(epoch.start)
+    (1, True)
+    """
 
     number: int
     start: date
@@ -94,7 +107,14 @@ class Epoch:
         return (self.end - self.start).days + 1
 
     def covers(self, day: date) -> bool:
-        """Whether a device may use it on that day."""
+        """Whether a device may use it on that day.
+
+        Args:
+            day: The day.
+
+        Returns:
+            True if it lies within the epoch.
+        """
         return self.start <= day <= self.end
 
 
@@ -197,6 +217,15 @@ class Collection:
 
         Returns:
             The number of tokens.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> collection = workspace.open()
+        >>> epoch = collection.epochs[0]
+        >>> collection.tokens_each(epoch) > epoch.days * collection.reports_per_day
+        True
         """
         return self.reports_per_day * self.messages_each * (epoch.days + 2)
 
@@ -230,6 +259,14 @@ class Collection:
 
         Returns:
             The epoch; None on days without one.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> collection = workspace.open()
+        >>> collection.epoch(collection.opens).number, collection.epoch(collection.opens - timedelta(days=30))
+        (1, None)
         """
         return next((epoch for epoch in reversed(self.epochs) if epoch.covers(day)), None)
 
@@ -241,6 +278,14 @@ class Collection:
 
         Returns:
             The epoch; None if there is none.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> collection = workspace.open()
+        >>> collection.numbered(1) == collection.epochs[0], collection.numbered(7)
+        (True, None)
         """
         return next((epoch for epoch in self.epochs if epoch.number == number), None)
 
@@ -280,6 +325,14 @@ class Collection:
 
         Returns:
             The name of the party after it; the first one if there are several.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> collection = workspace.open()
+        >>> collection.after("ingestor"), collection.before("aggregator"), collection.senders("aggregator")
+        ('aggregator', 'ingestor', ('ingestor',))
         """
         return self.route[self.route.index(role(party)) + 1]
 
@@ -309,6 +362,14 @@ class Collection:
 
         Returns:
             The loss; for strings with its δ.
+
+        >>> import tempfile
+        >>> from fractions import Fraction
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> print(workspace.open().lifetime_loss(Fraction(3)))
+        ε = 3 (replace, per person)
         """
         once = self.report_loss
         if isinstance(once, PureDP):
@@ -321,6 +382,14 @@ class Collection:
 
         Returns:
             The policy of a `Lifetime` account: its allowance, and the charge of each report.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> policy = workspace.open().policy()
+        >>> print(policy.allowance, policy.periods())
+        ε = 8 (replace, per person) 8
         """
         charge = self.report_loss.epsilon
         group = QuestionGroup(name=self.name, questions=[self.name], charge=charge)
@@ -340,6 +409,14 @@ class Collection:
 
         Returns:
             The line as bytes, in the canonical form that was signed.
+
+        >>> import json, tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> collection = workspace.open()
+        >>> json.loads(collection.to_json())["question"]
+        'How do you travel to work?'
         """
         return documents.canonical(self.document)
 
@@ -348,6 +425,13 @@ class Collection:
 
         Returns:
             The text of the file.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> workspace.open().to_yaml().splitlines()[0]
+        'format: lapwing collection 1'
         """
         return documents.written(self.document)
 

@@ -1,13 +1,15 @@
-"""The draft of a new collection, which `lapwing collect new` writes for somebody to edit, and words for mistakes."""
+"""The draft of a new collection, as `lapwing collect new` writes it, and what is wrong with an edited one."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +17,12 @@ from lapwing import checks
 from lapwing.collect import reader
 from lapwing.collect.clock import today
 from lapwing.collect.collection import FORMAT, MORE_SHUFFLERS, ROUTES, Collection, Transport
+from lapwing.collect.consents import consent_to
 from lapwing.collect.shuffled_promises import consent_with_words
 from lapwing.collect.string_drafts import drafted_strings
 from lapwing.collect.string_protocol import StringProtocol
 from lapwing.errors import InvalidParameter
+from lapwing.privacy import PureDP
 
 EPOCH_DAYS = 45
 FIRST_PORT = 8101
@@ -32,11 +36,6 @@ PUBLISHING = {"smallest_batch": 100, "every_hours": 24}
 HERE = "127.0.0.1"
 FOR_DEVICES = ("issuer", "ingestor")
 """What devices speak to; the others speak to each other."""
-CONSENT = (
-    "Your answer is randomised on this device before it is sent. What is sent is often not your answer, and nobody can "
-    "tell whether it is. Together the answers of many people still show about how many gave each answer. You can leave "
-    "at any time. What was sent before cannot be taken back, because nobody knows that it came from you.\n"
-)
 _NAMES = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
 _UNKNOWN = re.compile(r"(?P<where>.*?)(?P<key>[^.\s]+): is not known\. Known are: (?P<known>.+)")
 
@@ -126,11 +125,13 @@ def _of_answers(
         crowd |= {"from": "position", "threshold": max(20, batch // (2 * max(1, len(answers))))}
     elif fragments is not None:
         pieces = int(fragments["count"])
-    lifetime = 8 * pieces * _positive(epsilon)
+    each = pieces * _positive(epsilon)
+    lifetime = 8 * each
     short = f"{float(lifetime):g}"
+    losses = [PureDP(epsilon, relation="replace") for epsilon in (each, lifetime)]
     limits = {"reports_per_day": 1, "lifetime_epsilon": short if Fraction(short) == lifetime else str(lifetime)}
     return {
-        "consent": consent_with_words(CONSENT, transport, str(crowd["from"]), by),
+        "consent": consent_with_words(consent_to(*losses), transport, str(crowd["from"]), by),
         "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
         "limits": limits,
         **({"crowd": crowd} if len(ROUTES[transport]) > 2 else {}),
@@ -160,11 +161,14 @@ def draft_problems(document: Mapping[str, Any]) -> list[str]:
     return [_with_nearest(problem) for problem in reader.problems(document)]
 
 
-def checked_draft(document: Mapping[str, Any]) -> Collection:
-    """The collection of a draft; an error lists everything that is wrong with it."""
+def checked_draft(document: Mapping[str, Any], folder: Path) -> Collection:
+    """The collection of the draft in a folder; an error lists everything that is wrong with it."""
     problems = draft_problems(document)
     if problems:
-        raise InvalidParameter("draft", "draft.yaml", "; ".join(problems), "Correct it, then: lapwing collect check")
+        why = "; ".join(problem.rstrip(".") for problem in problems)
+        raise InvalidParameter(
+            "draft", "draft.yaml", why, f"Correct it, then: lapwing collect check {shlex.quote(str(folder))}"
+        )
     return reader.checked(document)
 
 

@@ -63,8 +63,19 @@ class Error:
     """What it is measured in."""
     gain_per_fake: float
 
+    @property
+    def useless(self) -> bool:
+        """Whether the interval has room for every share."""
+        return self.of == "share" and self.half_width >= 1
+
+    @property
+    def sentence(self) -> str:
+        """How far off an estimate is, for a quote."""
+        off = f"can be off by {self}" if self.useless else f"is off by about {self} (95 % confidence)"
+        return f"With {self.devices:,} devices, an estimate {off}."
+
     def __str__(self) -> str:
-        if self.of == "share" and self.half_width >= 1:
+        if self.useless:
             return "more than 100 percentage points, so it says nothing"
         if self.of == "share":
             return f"±{100 * self.half_width:.2g} percentage points"
@@ -79,10 +90,18 @@ def expected_error(collection: Collection, devices: int) -> Error | None:
 
 
 def devices_for(collection: Collection, wanted: float, expected: Error) -> int | None:
-    """How many devices it takes for a wanted error, about; None if no number does."""
+    """How many devices it takes for a wanted error, about: a batch at least. None if no number does."""
     if collection.crowd is None:
-        return math.ceil(expected.devices * (expected.half_width / wanted) ** 2)
-    return _rehearsal(collection).devices_for(wanted)
+        enough: int | None = math.ceil(expected.devices * (expected.half_width / wanted) ** 2)
+    else:
+        enough = _rehearsal(collection).devices_for(wanted)
+    return None if enough is None else max(enough, devices_of_a_batch(collection))
+
+
+def devices_of_a_batch(collection: Collection) -> int:
+    """How many devices it takes until something is published, with one answer each. Every shuffler fills a batch."""
+    reports = collection.smallest_batch * max(1, len(collection.shufflers))
+    return -(-reports // (1 if collection.fragments is None else collection.fragments.count))
 
 
 @lru_cache(maxsize=64)

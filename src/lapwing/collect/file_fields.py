@@ -1,4 +1,4 @@
-"""The fields of a document, read one by one. Every problem is noted, so that nobody corrects a file ten times."""
+"""The fields of a document, read one by one. All problems are collected, so that one error lists all of them."""
 
 from __future__ import annotations
 

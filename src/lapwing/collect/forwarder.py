@@ -1,4 +1,4 @@
-"""Brings sealed segments from the ingestor to the next party, each until it was stored there, then removes it."""
+"""Sends sealed segments from the ingestor to the next party until they are stored there, then removes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not go together with fragments in the file of a collection, and what to write instead."""
+"""Which settings of a collection cannot be used with fragments, and what to write instead."""
 
 from __future__ import annotations
 

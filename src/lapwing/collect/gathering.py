@@ -1,4 +1,4 @@
-"""Envelopes of segments that nobody writes to any more, each id once, until enough of them are there to be sealed.
+"""Gathers the envelopes of finished segments, each id once, until there are enough to seal them.
 
 A segment is read once. Whoever sends one envelope again and again fills segments with it, and adds one row here: what
 is counted, and what memory holds, are distinct ids.

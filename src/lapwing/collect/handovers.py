@@ -1,4 +1,4 @@
-"""What one party on the route hands over to the next: rows of one epoch, and how many reports went into them.
+"""What one server hands over to the next: a sealed segment, and how many reports went into it.
 
 From the ingestor it is a sealed segment. From a shuffler it is a sealed segment ‖ taken (8 bytes) ‖ random bytes (16).
 Taken is the number of reports before thresholding and without dummies, which whoever counts needs to say what is

@@ -1,4 +1,4 @@
-"""From one server to the next: files that wait in a folder, are sent until they were stored, and then removed.
+"""How a server sends files to the next server: again and again, until they are stored there.
 
 The sender persists the finished bytes before it sends, so sending again sends the same. Every request carries a
 signature of the sender over the collection, the address and a hash of the bytes: nobody else can hand in segments or

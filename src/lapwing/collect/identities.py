@@ -1,4 +1,4 @@
-"""Which ids were seen: any number of them, in files of sorted numbers, in little memory.
+"""Which ids were seen: any number of them, in sorted files, with little memory.
 
 An id is 16 bytes that a stranger chose. It is stored as AES of it under a key of this folder: a permutation, so no two
 ids become one, and no choice of ids makes the search slow. The first 8 bytes are the key that is sorted by, the other 8

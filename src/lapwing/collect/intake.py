@@ -1,4 +1,4 @@
-"""The intake of one ingestor process: many requests, one write, one sync, and only then the acknowledgements.
+"""How an ingestor stores envelopes: it writes and syncs a group of requests at once, then acknowledges them.
 
 While a group is being written and synced, the next one gathers. Under load a group grows, so the disk is asked as often
 as it can answer, and each report costs a part of a sync. Nothing waits in memory beyond `most_waiting` bytes: whoever

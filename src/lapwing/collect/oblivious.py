@@ -1,4 +1,4 @@
-"""A shuffler on a disk that somebody watches, or with batches that memory does not hold: `--oblivious`.
+"""A shuffler with `--oblivious`: for a disk that an attacker watches, or for batches larger than memory.
 
     read       the files, one after another: open them, leave out duplicates, count crowds; all rows go, encrypted, into
                the input of a stash shuffle, those that are left out as nothing

@@ -1,4 +1,4 @@
-"""Opening many envelopes: on every core, by helpers that end with whoever started them.
+"""Opens many envelopes on every core, in helper processes that end with the process that started them.
 
 A helper is a process that reads one key and some rows from its standard input, and writes what it opened to its
 standard output: nothing of it is in a file or in an argument. If one of them fails, whoever asked opens its share

@@ -124,7 +124,8 @@ class Participant:
 
         Args:
             collection: The signed collection. Its operator's key is pinned: a later version must be signed with it.
-            code: The admission code, where people need one; None elsewhere.
+            code: The admission code, where people need one; None elsewhere. If it is unknown, or its tokens were given
+                out before, nothing is sent, and `status().tokens` stays 0.
             attribute: To which crowd the person belongs, where the collection makes crowds of an attribute.
 
         Raises:
@@ -182,6 +183,15 @@ class Participant:
 
         What was spent stays spent, also for those who come back. Tokens stay where the issuer counts them: nobody gets
         them twice, and they tell no more than that this device took part.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace, person = Workspace(tempfile.mkdtemp() + "/commute"), Participant(tempfile.mkdtemp() + "/device")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> person.opt_in(workspace.open())
+        >>> person.opt_out()
+        >>> person.status().opted_in, person.record("bike")
+        (False, False)
         """
         collection = self.collection
         device = None if collection is None else self._device(collection)

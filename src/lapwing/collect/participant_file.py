@@ -1,4 +1,4 @@
-"""The file of a participant: consent and what it binds, what waits, and what was begun."""
+"""What a device stores: consent and collection, answers and envelopes that wait, and reports that were begun."""
 
 from __future__ import annotations
 
@@ -31,7 +31,20 @@ LONGEST_ANSWER = 4096
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a person may want to know about their device."""
+    """What a person may want to know about their device.
+
+    Attributes:
+        opted_in: Whether the person takes part.
+        tokens: How many tokens the device has for sending reports.
+        spent: What its reports have cost so far; None if it takes no part.
+        remaining: What they may still cost; None if it takes no part.
+
+    >>> import tempfile
+    >>> from lapwing.collect import Participant
+    >>> status = Participant(tempfile.mkdtemp() + "/device").status()
+    >>> status.opted_in, status.answers, status.spent
+    (False, 0, None)
+    """
 
     opted_in: bool
     answers: int

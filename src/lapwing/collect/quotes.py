@@ -8,19 +8,39 @@ from dataclasses import dataclass, replace
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.collect.collection import Collection
-from lapwing.collect.expected_errors import Error, devices_for, expected_error
+from lapwing.collect.consents import belief
+from lapwing.collect.expected_errors import Error, devices_for, devices_of_a_batch, expected_error
 from lapwing.collect.fragment_promises import why_several
 from lapwing.collect.shuffled_promises import Promise, central_words, shuffled_promises
 from lapwing.collect.string_device import asks_issuer
 from lapwing.collect.string_promises import explained, string_collusion, string_promises
 from lapwing.collect.string_protocol import StringProtocol
-from lapwing.privacy import PureDP, explain
-from lapwing.privacy.notation import at_most, written_up
+from lapwing.privacy import PureDP
+from lapwing.privacy.notation import written_up
+
+PEOPLE = 8_000_000_000
+"""On earth."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionQuote:
-    """The promises of a collection and the error to expect. Print it."""
+    """The promises of a collection and the error to expect. Print it.
+
+    Attributes:
+        collection: The collection.
+        promises: What each party learns, and with which guarantee.
+        wanted: The half-width of an estimate that is wanted, as a share; None if nobody asked.
+
+    >>> import tempfile
+    >>> from lapwing.collect.workspace import Workspace
+    >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+    >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+    >>> offer = quote(workspace.drafted(), devices=5_000, error=0.02)
+    >>> offer.wanted, 30_000 < offer.smallest < 40_000
+    (0.02, True)
+    >>> [promise.party for promise in offer.promises]
+    ['network', 'ingestor', 'aggregator', 'analyzer, public', 'disk of the ingestor', 'issuer', 'people who lie']
+    """
 
     collection: Collection
     promises: tuple[Promise, ...]
@@ -31,20 +51,42 @@ class CollectionQuote:
     """How many devices it takes for the wanted error; None if nobody asked, or if no number does."""
 
     def explain(self) -> str:
-        """What one report, and a whole lifetime, tell about one person."""
+        """What one report, and a whole lifetime, tell about one person.
+
+        Returns:
+            A few sentences.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> print(quote(workspace.drafted()).explain().partition(":")[0])
+        One report costs ε = 0.999484
+        """
         if isinstance(self.collection.protocol, StringProtocol):
             return explained(self.collection)
         loss, lifetime = self.collection.report_loss, _lifetime(self.collection)
-        once, ever = explain(loss).data["out_of_100_after"], explain(lifetime).data["out_of_100_after"]
+        before, once, ever = self._costs()
         days = self.collection.policy().periods() / self.collection.reports_per_day
         return (
-            f"{self._pieces()}One report costs ε = {written_up(loss.epsilon)}: an attacker who was 50 % sure of an "
-            f"answer can become {_belief(once)}. All reports of one device together cost at most "
+            f"{self._pieces()}{before}{once} ε = {written_up(loss.epsilon)}: an attacker who was 50 % sure of an "
+            f"answer can become {belief(loss)}. {ever} at most "
             f"ε = {written_up(lifetime.epsilon)}: an attacker who knows which of them came from one device can become "
-            f"{_belief(ever)}. Reports do not say which device they came from. A device sends answers for "
+            f"{belief(lifetime)}. Reports do not say which device they came from. A device sends answers for "
             f"{days:,.3g} day{'' if days == 1 else 's'}. Its later reports say nothing about anybody."
             f"{self._too_long(days)}{self._of_crowds()}"
         )
+
+    def _costs(self) -> tuple[str, str, str]:
+        """What the local ε is the price of. Where crowds are made of true answers, what counts more comes first."""
+        crowd = self.collection.crowd
+        if crowd is None or crowd.source != "answer":
+            return "", "One report costs", "All reports of one device together cost"
+        before = (
+            "Crowds are made of true answers, and that tells more than reports do. Towards everybody who sees what the "
+            f"shufflers pass on, the price is {central_words(self.collection)}. The table says who learns more. "
+        )
+        return before, "What a report itself says costs", "What all reports of one device say together costs"
 
     def _pieces(self) -> str:
         """In what an answer travels, if not in one report."""
@@ -77,13 +119,10 @@ class CollectionQuote:
             f"for batches of {self.collection.smallest_batch:,} in which {evenly} are spread evenly."
         )
         left = together_words(self.collection, local_words(self.collection))
-        wider += (
-            " All guarantees behind shufflers assume that they follow the protocol. Against a shuffler that drops "
-            f"reports of others, or adds its own, and reads what is published, this protection remains: {left}."
+        return (
+            f"{wider} All guarantees behind shufflers assume that they follow the protocol. Against a shuffler that "
+            f"drops reports of others, or adds its own, and reads what is published, this protection remains: {left}."
         )
-        if crowd.source != "answer":
-            return wider
-        return f"{wider} Crowds are made of true answers. What they tell comes on top of that: see the table."
 
     def __str__(self) -> str:
         lines = [
@@ -91,26 +130,42 @@ class CollectionQuote:
             "",
             self.explain(),
         ]
-        if self.error is not None:
-            lines += [
-                "",
-                f"With {self.error.devices:,} devices, an estimate is off by about {self.error} (95 % confidence).",
-            ]
-            lines += self._needed()
+        lines += ["", *accuracy] if (accuracy := self.accuracy()) else []
         lines += ["", *_table([("who", "can learn", "what protects people from them"), *map(_cells, self.promises)])]
         return "\n".join(lines)
 
-    def _needed(self) -> list[str]:
-        """How many devices the wanted error takes, if somebody asked."""
-        if self.wanted is None or self.error is None:
-            return []
+    def accuracy(self) -> list[str]:
+        """How good estimates will be, a sentence each.
+
+        Returns:
+            How far off an estimate is, and how many devices the wanted error takes; nothing of what is not known.
+
+        >>> import tempfile
+        >>> from lapwing.collect.workspace import Workspace
+        >>> workspace = Workspace(tempfile.mkdtemp() + "/commute")
+        >>> _ = workspace.create(question="How do you travel to work?", answers=["bus", "bike", "car"])
+        >>> for sentence in quote(workspace.drafted(), devices=5_000, error=0.02).accuracy():
+        ...     print(sentence)
+        With 5,000 devices, an estimate is off by about ±5.3 percentage points (95 % confidence).
+        For an error of ±2 percentage points, about 35,549 devices are needed.
+        """
+        if self.error is None:
+            unknown = "The number of devices for a wanted error is not known: it depends on the answers."
+            return [] if self.wanted is None else [unknown]
+        least = devices_of_a_batch(self.collection)
+        needed = f"Nothing is published before a batch is full: that takes {least:,} devices with one answer each."
+        expected = [self.error.sentence, *([needed] if self.error.devices < least else [])]
+        if self.wanted is None:
+            return expected
         wanted = replace(self.error, half_width=self.wanted)
         if self.smallest is not None:
-            return [f"For an error of {wanted}, about {self.smallest:,} devices are needed."]
+            enough = "" if self.smallest < PEOPLE else ", which is more than there are people"
+            return [*expected, f"For an error of {wanted}, about {self.smallest:,} devices are needed{enough}."]
         batch = f"{self.collection.smallest_batch:,}"
         return [
+            *expected,
             f"No number of devices makes the error {wanted}: shufflers remove too much of each batch. "
-            f"Write a smallest_batch above {batch}, a smaller threshold, or larger crowds."
+            f"Write a smallest_batch above {batch}, a smaller threshold, or larger crowds.",
         ]
 
 
@@ -160,15 +215,15 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         strings = isinstance(collection.protocol, StringProtocol)
         inside = string_promises(collection, nothing) if strings else shuffled_promises(collection, local, nothing)
         published = central_words(collection)
-        colluder = f"all of {', '.join((*(collection.shufflers or collection.route[1:-1]), 'aggregator'))}"
-    together = f"with {colluder}: {together_words(collection, local)}"
-    alone = f"if it puts a report among false ones only and reads what is published, or {together}"
+        colluder = f"{', '.join(collection.shufflers or collection.route[1:-1])} and aggregator"
+    together, mixed = together_words(collection, local), "a report with false ones only and"
+    otherwise = f"If {{}} with {colluder}, or {{}} {mixed} {{}} what is published: {together}"
     rows = [
         Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
         Promise(
             "ingestor",
             f"sealed {pieces} and when they came{'' if relayed else ', and addresses'}{_linked(collection)}",
-            f"{nothing}; {alone}",
+            f"{nothing}. {otherwise.format('it works', 'mixes', 'reads')}",
         ),
         *inside,
         Promise("analyzer, public", _published(collection), published),
@@ -180,7 +235,7 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
             Promise(
                 "relay with ingestor",
                 "who sent which sealed report",
-                f"{nothing}; {alone}",
+                f"{nothing.replace('it learns', 'they learn')}. {otherwise.format('they work', 'mix', 'read')}",
             )
         )
     if collection.tokens:
@@ -245,11 +300,6 @@ def _liars(collection: Collection) -> str:
     each = max((collection.tokens_each(epoch) for epoch in collection.epochs), default=0)
     pieces = "reports" if collection.fragments is None else "fragments"
     return f"{learn}. Each can send {each:,} {pieces} in an epoch of each version at most"
-
-
-def _belief(out_of_100: int) -> str:
-    """How sure somebody can become, in words: the bound is rounded up."""
-    return "practically certain" if out_of_100 >= 100 else f"{at_most(out_of_100)} sure"
 
 
 def _lifetime(collection: Collection) -> PureDP:

@@ -1,4 +1,4 @@
-"""Records at rest on a disk that somebody watches: encrypted under a key that only memory has, each block written once.
+"""Encrypted records on a disk that an attacker may watch. Only memory has the key, and no block is written twice.
 
 What the disk shows is which blocks were written and read, in which order, and how long they are. What is in them it
 does not show, nor whether a block is the same as one of another file.

@@ -1,4 +1,4 @@
-"""What the processes of an ingestor refused, by reason: one count for all of them, which outlives each of them.
+"""What an ingestor refused, by reason: one count for all of its processes, which remains when they end.
 
 Every process adds what it refused about once a second, so a number tells nothing about the time of a request.
 """

@@ -1,4 +1,4 @@
-"""Estimates behind shufflers: what thresholds removed is in the interval.
+"""Estimates behind shufflers: the interval includes what the reports that were removed could have said.
 
 How many reports there were is known exactly, and so is how many are missing. What the missing ones said is not known.
 It lies between two ends that hold with most of the confidence that may be missed; the rest is for the coins of devices

@@ -1,4 +1,4 @@
-"""Runs of ids and the transaction that makes them count: what ingestor and aggregator have in common."""
+"""Keeps the ids that were seen, for ingestor and aggregator. A file of ids counts once a transaction names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From open segments to sealed ones: duplicates go, ids go, order goes, and each report is passed on once.
+"""Seals segments: removes duplicates, ids and order, and passes each report on once.
 
     read      open segments that nobody writes to any more
     sort out  what belongs to no epoch in use, and ids that were seen before in this epoch

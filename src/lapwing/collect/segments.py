@@ -1,4 +1,4 @@
-"""Segments: where envelopes wait, written so that what was acknowledged survives and what was sealed tells no order.
+"""Segments: files in which envelopes wait. A crash loses nothing acknowledged, and sealed ones show no order.
 
     open      head ‖ blocks in order of arrival, each encrypted under the key of this segment, which lies beside it
     sealed    head ‖ sealed reports in random order, without ids and tags; the key of the open segment is destroyed

@@ -201,10 +201,15 @@ CONSENT = {
     ),
 }
 _ONE_READS = {
-    True: "That server can find out your randomised report, but neither your answer nor who you are. ",
+    True: (
+        "That server can find out your randomised report, and so learns no more about your answer than that report "
+        "says. It does not learn who you are. "
+    ),
     False: "That server cannot read your report. ",
 }
 """What one shuffler can read, where crowds are made of reports, and otherwise."""
+_EARLIER = ("That server can find out your randomised report, but neither your answer nor who you are. ",)
+"""What drafts of earlier versions say."""
 GROUPS = {
     "report": "Groups are made of the randomised reports, so they tell nothing more about you.",
     "attribute": "Groups are made of something public about you that you are asked for, such as your region.",
@@ -228,11 +233,15 @@ def consent_words(transport: str, source: str) -> str:
 
 
 def consent_with_words(consent: str, transport: str, source: str | None, by: str | None = None) -> str:
-    """A text to agree to, with what this transport adds to it and nothing of what another would."""
+    """A text to agree to, with what this transport adds to it and nothing of what another would.
+
+    Crowds of true answers tell more than reports do, so what is said of them comes first.
+    """
     plain = consent
-    for words in (*CONSENT.values(), *_ONE_READS.values(), *GROUPS.values(), FRAGMENTS):
+    for words in (*CONSENT.values(), *_ONE_READS.values(), *_EARLIER, *GROUPS.values(), FRAGMENTS):
         plain = plain.replace(words.strip(), "")
     if source is None or transport not in CONSENT:
-        return consent if plain == consent else plain.rstrip() + "\n"
+        return consent if plain == consent else plain.strip() + "\n"
     parts = FRAGMENTS if by is not None else ""
-    return plain.rstrip() + "\n" + parts + consent_words(transport, source) + "\n"
+    added, plain = parts + consent_words(transport, source), plain.strip()
+    return f"{added}\n{plain}\n" if source == "answer" else f"{plain}\n{added}\n"

@@ -1,4 +1,4 @@
-"""Virtual devices: each with a token and coins of its own, over real HTTP, without a disk of its own.
+"""Simulated devices: each has its own token and random numbers, and sends over real HTTP. None needs a disk.
 
 They do what a `Participant` does in one slot (ask for a token, randomise, seal, send the same bytes until stored), so
 that a demonstration or a load test can have a million of them.

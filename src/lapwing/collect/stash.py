@@ -1,4 +1,4 @@
-"""The stash shuffle: a uniform order of more records than memory holds, on a disk that somebody watches.
+"""The stash shuffle: a uniform order of more records than memory holds, on a disk that an attacker may watch.
 
     distribute   each block of the input: every record draws a bucket; a chunk of fixed length goes to each bucket,
                  padded with nothing; records that do not fit wait in the stash for the next chunk

@@ -1,4 +1,4 @@
-"""What shufflers and the aggregator have in common: a place on the route behind the ingestor.
+"""What shufflers and the aggregator have in common: they take sealed segments from the party before them.
 
     POST /segments   from the party before, signed → 201 with its name when it is on the disk
     retire           an epoch that is over: its key is destroyed, then its ids are deleted

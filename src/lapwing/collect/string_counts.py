@@ -1,4 +1,4 @@
-"""Strings at the aggregator: messages of one handover at a time, which strings open, and how many devices sent them.
+"""Counts strings at the aggregator: which strings open, and how many devices sent them.
 
     part     "LWS1" ‖ epoch (4 bytes) ‖ messages, one after another     what one handover of the thresholder brought
     counts   "LWT1" ‖ fingerprint (16) ‖ JSON                           the open strings of a batch, for the analyzer

@@ -1,4 +1,4 @@
-"""What the draft of a collection of strings says, and what can be told of a draft before it is read."""
+"""The draft of a collection of strings, and whether a draft is one."""
 
 from __future__ import annotations
 

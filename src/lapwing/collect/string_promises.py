@@ -1,4 +1,4 @@
-"""What each party of a collection of strings can learn, alone and with others: rows for a quote, and words to agree to.
+"""What each party of a collection of strings can learn, alone and with others, and the text that people agree to.
 
 A message has no local ε. What holds towards whoever sees what the shufflers pass on is the threshold's (ε, δ). Behind
 it, where parties break their promise not to work together, is one thing more: fewer than t messages of a string do not

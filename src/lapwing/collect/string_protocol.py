@@ -1,4 +1,4 @@
-"""Answers that are strings nobody can list: `protocol: {protocol: SecretStrings, …}` in the file of a collection.
+"""The protocol `SecretStrings` in the file of a collection: answers are strings that nobody can list.
 
     device       one message a slot: of a string, or of one that nobody else has, which looks the same
     crowd        everybody with the same string (blinded): the shufflers pass it on only if it is large enough

@@ -1,4 +1,4 @@
-"""Versions of a collection before the present one: each party finishes what it has of them.
+"""Earlier versions of a collection: each party finishes what it still has of them.
 
 Every version has a folder of its own below that of its party, with its signed file. What was acknowledged under a
 version is sealed, passed on, counted and published under that version, and its keys and ids end on the same days as

@@ -26,6 +26,7 @@ from lapwing.collect.analyzer import Analyzer
 from lapwing.collect.blinder import Blinder
 from lapwing.collect.clock import GRACE, Certainty, now, today
 from lapwing.collect.collection import Collection, role
+from lapwing.collect.consents import with_belief
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.drafts import EPOCH_DAYS, checked_draft, draft_problems, drafted, slug
 from lapwing.collect.files import make_folder, remove_parts, write_durably
@@ -89,7 +90,7 @@ class Workspace:
         before = self.collection() if self.signed.exists() else None
         if before is not None:
             check_operator(key, before)
-        checked_draft(self._filled())  # before any key is made
+        offer = self.drafted()  # checked before any key is made
         servers: Any = document.get("servers")
         if isinstance(servers, Mapping):
             for party in SIGNING:
@@ -97,7 +98,7 @@ class Workspace:
                     held = before.servers.get(party) if before else None
                     public = held.key if held else None
                     servers[party]["key"] = _text(public or self._key(party, "signing", "ed25519").public)
-        document["consent"] = _agreed(document)
+        document["consent"] = _agreed(document, offer, before)
         document["epochs"] = self._epochs(document, before)
         document["protocol"] = _exact(document.get("protocol"))
         if isinstance(limits := document.get("limits"), dict):
@@ -131,7 +132,7 @@ class Workspace:
 
     def drafted(self) -> Collection:
         """The draft as it would be signed, with keys of nobody: for a quote."""
-        return checked_draft(self._filled())
+        return checked_draft(self._filled(), self.folder)
 
     def close(self) -> datetime:
         """End this version of the collection: the ingestor of this folder takes no more reports. Since when it is."""
@@ -332,14 +333,27 @@ def _text(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def _agreed(document: Mapping[str, Any]) -> Any:
-    """The text to agree to: what it says about shufflers is what they do."""
-    consent, crowd = document.get("consent"), document.get("crowd")
+def _agreed(document: Mapping[str, Any], offer: Collection, before: Collection | None) -> Any:
+    """The text to agree to: what it says about shufflers is what they do, and what it says of reports is their loss.
+
+    A version that was signed keeps its text, even if this version of the library writes the same in other words.
+    """
+    agreed = _with_true_words(document, document.get("consent"), offer)
+    if before is None or before.version != document.get("version"):
+        return agreed
+    signed = before.document.get("consent")
+    return signed if _with_true_words(document, signed, offer) == agreed else agreed
+
+
+def _with_true_words(document: Mapping[str, Any], consent: Any, offer: Collection) -> Any:
+    """The same text with the sentences that depend on the epsilon and on the transport as they are true now."""
+    crowd = document.get("crowd")
     source = crowd.get("from") if isinstance(crowd, Mapping) else None
     if not isinstance(consent, str) or is_of_strings(document):
         return consent
     fragments = document.get("fragments")
     by = fragments.get("by") if isinstance(fragments, Mapping) else None
+    consent = with_belief(consent, offer.report_loss, offer.lifetime_loss(offer.lifetime))
     return consent_with_words(consent, str(document.get("transport")), source if source in GROUPS else None, by)
 
 

@@ -1,4 +1,4 @@
-"""What servers must not do for the stated loss to hold, in words. Proof: measures.md"""
+"""What the two servers must not do, so that the stated loss holds. In words.   Proof: measures.md"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a tally to steps on shared bits: which bits are read, which products are taken, in how many rounds.
+"""How two servers compute a tally: which shared bits they read, which products they take, in how many rounds.
 
     Read       bits of a column, XORed in groups: free
     Multiply   secret bits with all bits of a column: one product each, one round for all of them

@@ -48,8 +48,14 @@ class AnswersDiffer(LapwingError):
 
 
 @dataclass(frozen=True)
-class Told:
-    """What both servers answered."""
+class Reply:
+    """What both servers answered.
+
+    Attributes:
+        numbers: The noisy numbers, a list for each measurement of the request.
+        charge: The number of the charge in the ledgers.
+        remaining: What the ledgers have left.
+    """
 
     numbers: list[list[int]]
     charge: int
@@ -76,9 +82,11 @@ class Client:
     ...     client = pair.Client(deployment)
     ...     client.upload(codes[0], {"smoker": True})
     ...     more = client.upload_all((code, {"smoker": False}) for code in codes[1:])
-    ...     status = client.status_of("csp")
-    >>> more, status["waiting"]
+    ...     waiting, left = client.status_of("csp")["waiting"], client.remaining()
+    >>> more, waiting
     (19, 20)
+    >>> print(left)
+    ε = 3, δ = 1e-09 (replace, per person, towards either server alone)
     """
 
     deployment: Deployment
@@ -181,7 +189,7 @@ class Client:
 
     # ---------------------------------------------------------------------------------------------------- analysts
 
-    def ask(self, request: Request, key: str | None = None) -> Told:
+    def ask(self, request: Request, key: str | None = None) -> Reply:
         """Ask both servers for noisy numbers: first whether their ledgers allow it, then both at the same time.
 
         Questions in SQL are asked with `pair.open`, which makes the request.
@@ -213,7 +221,7 @@ class Client:
         if answers[0]["content"] != answers[1]["content"]:
             raise AnswersDiffer
         numbers = json.loads(answers[0]["content"])["numbers"]
-        return Told(numbers, int(answers[0]["charge"]), self._least(answers))
+        return Reply(numbers, int(answers[0]["charge"]), self._least(answers))
 
     def remaining(self) -> ApproxDP:
         """What the ledgers of both servers still allow.

@@ -1,4 +1,4 @@
-"""From a question of the curator to what two servers count.
+"""Translates a question of the curator into what two servers count.
 
 Every column of a row has a public domain, so an expression over *one* column is a table: its value for each bit of the
 column. Conditions on several columns are and, or, not of such tables. Whatever needs more is refused, with its reason.

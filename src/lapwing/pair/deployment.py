@@ -106,6 +106,13 @@ class Deployment:
 
         Raises:
             InvalidParameter: If the file has no such server.
+
+        >>> from lapwing import pair
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp() + "/clinic"
+        >>> _ = pair.make(folder, name="clinic", columns={"smoker": {"values": [False, True]}}, owners=20, epsilon=3)
+        >>> pair.Deployment.read(folder).place_of("csp")
+        1
         """
         names = [server.name for server in self.servers]
         if name not in names:
@@ -147,6 +154,14 @@ class Deployment:
 
         Raises:
             InvalidParameter: If something is wrong with it.
+
+        >>> from lapwing import pair
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = tempfile.mkdtemp() + "/clinic"
+        >>> _ = pair.make(folder, name="clinic", columns={"smoker": {"values": [False, True]}}, owners=20, epsilon=3)
+        >>> pair.Deployment.parsed(Path(folder, "pair.yaml").read_text()) == pair.Deployment.read(folder)
+        True
         """
         data = _fields(read_yaml(text, name="pair.yaml"), "file", _FIELDS)
         if data.get("lapwing_pair") != VERSION:

@@ -1,4 +1,4 @@
-"""Public domains of columns, and a row as bits: what an owner splits, and what servers hold a share of.
+"""Public domains of columns, and how a row becomes bits, which its owner splits into two shares.
 
     Listed   one bit for each value that a column can have, and one more for any other value or none
     Numbers  the same for whole numbers between bounds; one beyond a bound counts as the bound

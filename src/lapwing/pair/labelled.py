@@ -1,4 +1,4 @@
-"""Labelled homomorphic encryption, as OUTIS (Cryptε) has it: an oracle for the pair, and the reason for shares.
+"""Labelled homomorphic encryption, as in OUTIS (Cryptε): tests and benchmarks compare the pair with it.
 
     owner               encrypts a one-hot row once: for each cell m + b, and an encryption of −b. A pad b follows from
                         its label (the column) and the owner's seed, which is encrypted as well

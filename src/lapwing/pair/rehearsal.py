@@ -1,4 +1,4 @@
-"""Both servers in one process, to teach, to measure and to draw: nothing is hidden from whoever runs it."""
+"""Runs both servers in one process, for lessons, benchmarks and figures. Nothing is hidden from whoever runs it."""
 
 from __future__ import annotations
 

@@ -130,8 +130,7 @@ class Pair:
                     raise UnsupportedQuery(f"group by {key.name}", why, hint)
             name = next(key.name for key in question.grouping.keys if key.values is None)
             why = "which keys occur would be a secret, and two servers cannot look for them"
-            hint = f"Name the groups: keys={{{name!r}: […]}}; on the command line: --keys {name}=…"
-            raise UnsupportedQuery(question.explain(), why, hint)
+            raise UnsupportedQuery(question.explain(), why, f"Name the groups: keys={{{name!r}: […]}}.")
         self.compiled(question).measures  # noqa: B018 – for what it refuses
 
     def refuse_step(self, step: Step) -> None:

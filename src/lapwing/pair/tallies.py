@@ -1,4 +1,4 @@
-"""What two servers count: rows in cells, by bits that they hold shares of; and what one row can change of it.
+"""What two servers count: how many rows are in each cell. Also how much one row can change it.
 
     Condition   bits of one column, joined by and, or, not
     Tally       how many rows that meet a condition are in each cell: a cell is a choice of bits of each dimension

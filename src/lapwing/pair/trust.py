@@ -1,4 +1,4 @@
-"""Towards whom an answer of two servers is private, and what that takes."""
+"""Against whom an answer of two servers is private, and what must hold for that."""
 
 from __future__ import annotations
 
