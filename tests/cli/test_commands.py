@@ -59,7 +59,7 @@ def _usages(command: Any, name: str) -> Iterator[str]:
 def test_the_rules_of_a_ledger_say_what_is_closed_and_when() -> None:
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", run("query", "--help")).split())
     assert "A failure is a question that fails while rows are read." in shown
-    assert "After 1 of them, nobody can ask this data set until lapwing ledger reopen is run." in shown
+    assert "After one failure, nobody can ask this data set until lapwing ledger reopen is run." in shown
 
 
 def test_the_demo_shows_private_beside_exact_and_what_it_cost() -> None:

@@ -98,12 +98,12 @@ def test_a_quote_reads_no_record_and_spends_nothing() -> None:
     assert "remaining budget before: ε = 3; after: ε = 2.5" in shown
     assert "which is not enough" in run("quote", *REGIONS, *budget, "--epsilon", "4")
     data = json.loads(run("quote", *REGIONS, *budget, "--epsilon", "0.5", "--json"))
-    assert [item["what"] for item in data["items"]] == ["rows", "rows with age", "age"]
+    assert [item["what"] for item in data["items"]] == ["rows", "rows with a value of age", "sum of age"]
     assert data["expected"][1] == {
         "output": "mean_age",
         "error": None,
         "measured_in": "value",
-        "note": "If it is public that every group has at least N rows, write count=N (or --count N).",
+        "note": "If it is public that every group has at least N rows, write --count N.",
     }
     assert "3 (add_remove" in run("ledger", "show", "ledger.db").replace("ε = ", "")
 
@@ -196,6 +196,29 @@ def test_public_tables_and_other_private_ones_are_joined() -> None:
     other = ("--keys", "region=North", "--everything-else", "--csv")
     counted = run("query", *VISITS, *SURE, *other, "SELECT region, COUNT(*) AS n FROM visits GROUP BY region")
     assert [line.split(",")[:2] for line in counted.splitlines()[1:]] == [["North", "200"], ["everything else", "100"]]
+
+
+def test_columns_of_a_file_without_names_are_named_on_the_command_line() -> None:
+    Path("r.csv").write_text('"","who","age"\n"1","a",3\n"2","b",4\n')  # as R writes it
+    asked = ("SELECT SUM(age) FROM r", "--epsilon", "1000000000", "--json")
+    named = ("--names", "row,who,age", "--unit", "who", "--bounds", "age=0:9")
+    for command in (("query", "r.csv", "--unit", "who", *asked), ("describe", "r.csv")):
+        assert "--names row,patient,age" in refused(*command)
+    assert "are 2 names" in refused("query", "r.csv", "--unit", "who", "--names", "row,who", *asked)
+    assert "between commas" in refused("query", "r.csv", "--unit", "who", "--names", 'row,"who', *asked)
+    assert Answer.from_json(run("query", "r.csv", *named, *asked)).value == pytest.approx(7)
+    run("describe", "r.csv", "--names", "row,who,age", "-o", "r.yaml")
+    Path("r.yaml").write_text(Path("r.yaml").read_text().replace("\nunit:\n", "\nunit: who\n"))
+    assert Answer.from_json(run("query", "r.yaml", "--bounds", "age=0:9", *asked)).value == pytest.approx(7)
+
+
+def test_options_for_files_are_not_about_a_public_table_and_an_error_says_so() -> None:
+    Path("regions.csv").write_text("region;climate\nNorth;cold\n")
+    joined = "SELECT COUNT(*) FROM visits v JOIN regions r ON v.region = r.region"
+    told = refused("query", *REGIONS, *SURE, "--public", "regions.csv", joined)
+    assert "--public = 'regions.csv'" in told
+    assert "for SOURCE alone" in told
+    assert "--delimiter ';'" not in told
 
 
 def test_a_table_of_a_server_is_described_and_asked(postgres_url: str) -> None:

@@ -104,7 +104,7 @@ def test_a_stream_of_numbers_reads_cells_one_by_one_and_leaves_out_what_is_no_nu
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("observe", "d.stream", "delays.csv"), "Name one of: flight, delay"),
+        (("observe", "d.stream", "delays.csv"), "Name it. There are: flight, delay"),
         (("observe", "d.stream", "delays.csv", "--column", "dely"), "Did you mean 'delay'?"),
         ((*OBSERVE, "--clock"), "you say when a step of numbers ends"),
         ((*OBSERVE, "--keep"), "you say when a step of numbers ends"),

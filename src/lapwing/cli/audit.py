@@ -144,9 +144,12 @@ def _meaning(result: Search) -> list[str]:
     """What the finding does and does not prove, in a few sentences."""
     seen, claimed = result.audit, result.audit.claimed or 0.0
     if not result.caught:
-        text = (
-            "This is not a proof of privacy: another pair of inputs or another event may show more. With this many "
-            f"releases, an audit can show at most ε = {seen.ceiling:.1f}, however bad the function is."
+        text = "This is not a proof of privacy: another pair of inputs or another event may show more."
+        if seen.ceiling <= 0:
+            more = "Allow more with --seconds or --samples."
+            return [f"{text} There were too few releases to show anything, however bad the function is. {more}"]
+        text += (
+            f" With this many releases, an audit can show at most ε = {seen.ceiling:.1f}, however bad the function is."
         )
         return [f"{text} So passing at ε = {claimed:g} says little." if claimed > seen.ceiling else text]
     factor = f"{math.exp(seen.epsilon_lower_bound):,.3g}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lapwing.collect.workspace import Workspace
     from lapwing.errors import LapwingError
 
-SMALLEST_ERROR, PEOPLE = 1e-12, 8_000_000_000
+SMALLEST_ERROR = 1e-12
 app = typer.Typer(no_args_is_help=True, help="Collect answers that devices randomise themselves (local DP).")
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the collection.", show_default=False)]
@@ -68,15 +68,14 @@ def new(
     answers: Annotated[str, typer.Option(help="The possible answers, separated by commas.")] = "",
     strings: Annotated[
         int | None,
-        typer.Option(
-            help="Instead of a list: collect strings. The number is the largest length in bytes.", show_default=False
-        ),
+        typer.Option(help="Instead of --answers: collect strings of at most this many bytes.", show_default=False),
     ] = None,
     threshold: Annotated[
         int, typer.Option(help="How many devices must send the same string before it can be read.")
     ] = 20,
     randomness: Annotated[
-        str, typer.Option(help="Who slows down guessing of strings: issuer, or none if nobody can guess them.")
+        str,
+        typer.Option(help="issuer: guessing strings needs the issuer. none: only for strings that nobody can guess."),
     ] = "issuer",
     epsilon: Annotated[str, typer.Option(help="The privacy loss (epsilon) of one report. Strings have none.")] = "1",
     host: Annotated[
@@ -87,7 +86,7 @@ def new(
     transport: Annotated[
         str | None,
         typer.Option(
-            help="direct, shuffled or blinded. Strings are always blinded.",
+            help="direct, shuffled (one server mixes reports) or blinded (two servers do). Strings are always blinded.",
             show_default="direct; shuffled with fragments",
         ),
     ] = None,
@@ -155,7 +154,7 @@ def _problems(workspace: Workspace) -> int:
 def quote(
     folder: Folder,
     devices: Annotated[int, typer.Option(help="How many devices you expect.")] = 10_000,
-    error: Annotated[float | None, typer.Option(help="The error you want, such as 0.02 for 2 points.")] = None,
+    error: Annotated[float | None, typer.Option(help="The error you want: 0.02 is 2 percentage points.")] = None,
 ) -> None:
     """Show what each party could learn, and how accurate the estimates will be. Nothing is sent."""
     from lapwing.collect.quotes import quote as quoted
@@ -167,13 +166,8 @@ def quote(
         screen = console()
         screen.print(Text(f"{result.collection.question}", style="bold"))
         screen.print(Text(result.explain()))
-        if result.error is not None:
-            screen.print(f"With {devices:,} devices, an estimate is off by about {result.error} (95 % confidence).")
-        if result.smallest is not None:
-            enough = "" if result.smallest < PEOPLE else ", which is more than there are people"
-            screen.print(f"For the error you want, about {result.smallest:,} devices are needed{enough}.")
-        elif error is not None:
-            screen.print("The number of devices for a wanted error is not known: it depends on the answers.")
+        for line in result.accuracy():
+            screen.print(Text(line))
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for name in ("who", "can learn", "what protects people from this party"):
             table.add_column(name)
@@ -236,7 +230,7 @@ def serve(
         str,
         typer.Argument(
             metavar="PARTY",
-            help="issuer, relay, ingestor, shuffler (shuffler2, …), aggregator or analyzer.",
+            help="issuer, relay, ingestor, shuffler (shuffler2, …), blinder, thresholder, aggregator or analyzer.",
             show_default=False,
         ),
     ],
@@ -251,7 +245,7 @@ def serve(
     seal_after: Annotated[
         float, typer.Option(help="Maximum seconds that a report waits at the ingestor before it is sealed.")
     ] = 600.0,
-    workers: Annotated[int, typer.Option(help="Processes of the ingestor that share its port.")] = 1,
+    workers: Annotated[int, typer.Option(help="How many processes of the ingestor share its port.")] = 1,
     database: Annotated[
         str | None,
         typer.Option(help="PostgreSQL database that several ingestors share, postgresql://user@host/name"),
@@ -300,7 +294,7 @@ def _counting(spark: str | None, shared: Path | None) -> Counting:
 
 @app.command()
 def codes(
-    folder: Folder, count: Annotated[int, typer.Argument(metavar="COUNT", help="How many.", show_default=False)]
+    folder: Folder, count: Annotated[int, typer.Argument(metavar="COUNT", help="How many codes.", show_default=False)]
 ) -> None:
     """Make admission codes for people. The codes are shown only once, because the issuer keeps only their hashes."""
     from lapwing.errors import InvalidParameter
@@ -311,6 +305,10 @@ def codes(
         if admission != "codes":
             why = "does not ask for codes"
             raise InvalidParameter("admission", admission, why, "Write admission: codes in the draft, and open it.")
+        if not any((folder / "issuer").glob("token-*.key")):  # codes that it made would be known to nobody
+            why = "has no keys of the issuer, and only the issuer can make codes"
+            hint = "Run this on the machine of the issuer, with the folder that `lapwing collect serve issuer` uses."
+            raise InvalidParameter("folder", str(folder), why, hint)
         for code in workspace.issuer().new_codes(count):
             typer.echo(code)
 
@@ -323,13 +321,13 @@ def answer(
             metavar="SOURCE", help="The folder of the collection, or its collection.yaml.", show_default=False
         ),
     ],
-    text: Annotated[str, typer.Argument(metavar="ANSWER", help="One of its answers.", show_default=False)],
+    text: Annotated[str, typer.Argument(metavar="ANSWER", help="An answer of the collection.", show_default=False)],
     devices: Annotated[int, typer.Option(help="How many devices send this answer, with one report each.", min=1)] = 1,
     code: Annotated[str | None, typer.Option(help="An admission code, if the collection asks for one.")] = None,
 ) -> None:
-    """Send an answer now, to try out a collection.
+    """Send an answer now. This is for testing.
 
-    A device of a person sends at a random time, and counts what it spends: lapwing.collect.Participant.
+    A real device uses lapwing.collect.Participant: it sends at a random time and counts what it spends.
     """
     from lapwing.cli.collect_answer import answer as answered
 

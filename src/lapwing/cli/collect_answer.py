@@ -1,4 +1,4 @@
-"""Answers to a collection from the command line: each comes from its own device, which sends at once."""
+"""`lapwing collect answer`: sends an answer at once, from one new device or several."""
 
 from __future__ import annotations
 
@@ -35,16 +35,37 @@ def answer(screen: Console, source: Path, text: str, devices: int, code: str | N
         raise InvalidParameter("answers", devices, why, hint)
     reports = f"{devices:,} reports were" if devices > 1 else "One report was"
     each = " Every device used its own token and its own random numbers." if devices > 1 else ""
-    least = collection.smallest_batch
     screen.print(
         Text.assemble(("✓ ", "private"), f"{reports} randomised here, sealed, and stored by the ingestor.{each}")
     )
     screen.print(
-        "The ingestor passes them on within ten minutes, or after the time of `serve ingestor --seal-after`. Estimates "
-        f"appear after {least:,} reports: see `lapwing collect results`."
+        "The ingestor passes them on within ten minutes, or after the time of `serve ingestor --seal-after`. "
+        f"{_when(collection)} See `lapwing collect status` and `lapwing collect results`."
     )
     if code is not None:
-        screen.print("This used up tokens of the code. Another device cannot use it before the next epoch.")
+        screen.print(_used_up(collection, devices))
+
+
+def _when(collection: Collection) -> str:
+    """What a batch needs, as the signed file says it: a device never asks the aggregator."""
+    hours = round(collection.publish_every.total_seconds() / 3600)
+    after = "one hour" if hours == 1 else f"{hours:,} hours"
+    return (
+        f"Estimates appear when a batch has {collection.smallest_batch:,} reports. Even a full batch waits until "
+        f"{after} after the last one (every_hours: {hours})."
+    )
+
+
+def _used_up(collection: Collection, devices: int) -> str:
+    """What an answer took of its code."""
+    epoch = collection.epoch(today())
+    most = 0 if epoch is None else collection.tokens_each(epoch)
+    taken = devices * collection.messages_each
+    until = "" if epoch is None else f" until {epoch.end:%-d %B %Y}"
+    return (
+        f"This took {taken:,} of the {most:,} tokens that the code has{until}. A person's device asks for all of them "
+        "at once, and now gets none: give that person another code."
+    )
 
 
 def example(collection: Collection) -> str | None:

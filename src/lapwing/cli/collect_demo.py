@@ -1,10 +1,11 @@
-"""The demonstration of a collection: every party a process, every device a request, estimates beside the truth."""
+"""`lapwing collect demo`: each party is a process, each device sends a request, estimates stand beside the truth."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,7 +37,7 @@ def show(
 ) -> None:
     """Start everything, let devices answer, wait for the batch, and compare. The parties end then, or `stay`."""
     from lapwing import checks
-    from lapwing.collect.simulation import population, send_answers
+    from lapwing.collect.simulation import send_answers
     from lapwing.collect.workspace import Workspace
     from lapwing.processes import Crew
 
@@ -52,7 +53,7 @@ def show(
         for party in collection.servers:
             address = crew.fact(party, "address", time.monotonic() + PATIENCE)
             screen.print(f"  {party:<11} a process of its own at [private]{address}[/]")
-        people = population(ADDRESSES, VISITS, devices) if strings else population(ANSWERS, SHARES, devices)
+        people = queue(ADDRESSES, VISITS, devices) if strings else queue(ANSWERS, SHARES, devices)
         with Progress(console=screen, transient=True) as bar:
             task = bar.add_task(f"{devices:,} devices answer", total=devices)
             outcome = send_answers(collection, people, progress=lambda done: bar.update(task, completed=done))
@@ -64,6 +65,15 @@ def show(
             screen.print(f"  The parties run on until Ctrl-C. Watch them: lapwing serve --collections {place}")
             with suppress(KeyboardInterrupt):
                 threading.Event().wait()
+
+
+def queue(answers: Sequence[str], shares: Sequence[float], devices: int) -> list[str]:
+    """So many people in a random order: of fragments, only those of the first are published."""
+    from lapwing.collect.simulation import population
+    from lapwing.noise import permutation
+
+    people = population(answers, shares, devices)
+    return [people[place] for place in permutation(devices)]
 
 
 def _prepare(workspace: Any, devices: int, transport: Any, *, strings: bool = False, fragments: bool = False) -> None:

@@ -1,9 +1,9 @@
-"""The state of a collection: its parties, whether it is closed, and notes about its results."""
+"""`lapwing collect status`: which parties run, whether the collection is closed, and notes about its results."""
 
 from __future__ import annotations
 
 import json
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from rich import box
@@ -17,6 +17,7 @@ from lapwing.collect.workspace import Workspace
 
 PATIENCE = 3.0
 """Seconds that a party has to answer."""
+MOMENT = "%-d %B %Y, %H:%M"
 
 
 def state_of(workspace: Workspace) -> tuple[Table, str]:
@@ -55,7 +56,11 @@ def _state(collection: Collection, party: str, health: dict[str, Any]) -> str:
         return f"{published}, {damaged:,} damaged" if damaged else published
     closed = "closed, " if _closed(collection, health) is not None else ""
     counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(health["totals"].items()))
-    return closed + (counts or ("runs, nothing is sealed yet" if party == "ingestor" else "runs, nothing came yet"))
+    state = closed + (counts or ("runs, nothing is sealed yet" if party == "ingestor" else "runs, nothing came yet"))
+    held = health.get("held_until")
+    if held is None:
+        return state
+    return f"{state}; a full batch waits until {datetime.fromisoformat(held).astimezone(UTC):{MOMENT}} UTC at most"
 
 
 def _closed(collection: Collection, health: dict[str, Any]) -> datetime | None:
@@ -75,7 +80,7 @@ def closed_since(workspace: Workspace) -> datetime | None:
 def ended(collection: Collection, since: datetime | None) -> str:
     """That no more reports are taken, and since when; nothing while they are."""
     if since is not None:
-        return f"Closed since {since:%-d %B %Y, %H:%M} UTC: no more reports are taken."
+        return f"Closed since {since:{MOMENT}} UTC: no more reports are taken."
     if today() > collection.closes:
         return f"Closed since {collection.closes:%-d %B %Y}, its last day: no more reports are taken."
     return ""

@@ -78,7 +78,7 @@ def demo(
 @app.command()
 def explain(
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="The epsilon to explain.")],
-    delta: Annotated[float, typer.Option(help="Delta: the probability with which the guarantee may fail.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="Delta of the claim: a probability that is added to every bound.")] = 0.0,
     prior: Annotated[float, typer.Option(help="How sure the attacker was before, as a probability.")] = 0.5,
     relation: Annotated[str, typer.Option(help=_RELATION)] = "add_remove",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
@@ -109,7 +109,7 @@ def audit(
         ),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="The epsilon that the function claims.")] = None,
-    delta: Annotated[float, typer.Option(help="Delta: the probability with which the guarantee may fail.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="Delta of the claim: a probability that is added to every bound.")] = 0.0,
     relation: Annotated[str | None, typer.Option(help=_RELATION)] = None,
     domain: Annotated[
         str,
@@ -121,11 +121,12 @@ def audit(
     samples: Annotated[
         int,
         typer.Option(
-            help="Releases for each of the two neighbours. An audit cannot show an epsilon above ln(samples)."
+            help="How many times the function runs on each of two inputs. The audit cannot show an epsilon above "
+            "ln(samples)."
         ),
     ] = 20_000,
     seconds: Annotated[float, typer.Option(help="Time limit. Slow functions are audited with fewer releases.")] = 60.0,
-    confidence: Annotated[float, typer.Option(help="Confidence of a counter-example.")] = 0.999,
+    confidence: Annotated[float, typer.Option(help="How certain a counter-example must be.")] = 0.999,
     bits: Annotated[bool, typer.Option(help="Also look at the lowest bits of floats.")] = True,
     seed: Annotated[int | None, typer.Option(help="Seed of the search, to repeat it exactly.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,

@@ -1,4 +1,4 @@
-"""A private analysis from end to end: public facts, questions, answers beside the truth, and what it all cost."""
+"""`lapwing demo`: a private analysis from end to end, with answers beside the truth and what everything cost."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _words(loss: PureDP) -> Text:
     data = loss.explain().data
     return Text.assemble(
         ("What a patient risks by taking part. ", "bold"),
-        f"An attacker who was 50 % sure that one {_UNIT} is in the data can become "
+        f"An attacker who was 50 % sure that a given {_UNIT} is in the data can become "
         f"{at_most(data['out_of_100_after'])} sure after reading all answers. This holds even if the attacker knows "
         "everybody else's data. ",
         (f"Guarantee: {loss}.", "quiet"),

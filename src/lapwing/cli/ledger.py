@@ -38,7 +38,7 @@ def _opened(path: str, anchor: Path | None, failures: Path | None = None) -> Led
 
 @app.command()
 def show(path: Place, anchor: Anchor = None) -> None:
-    """Show the spent and the remaining budget by data set and unit, and by analyst where one has an allowance."""
+    """Show the spent and the remaining budget by data set and unit, and by analyst if analysts have allowances."""
     with readable_errors():
         ledger = _opened(path, anchor)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -55,22 +55,23 @@ def new(
     relation: Annotated[str, typer.Option(help="replace, or add_remove, which also hides who takes part.")] = "replace",
     products: Annotated[int, typer.Option(help="How many times each column can be combined with other columns.")] = 16,
     host: Annotated[str, typer.Option(help="Address at which both servers are reached.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port of the server as. The server csp uses the next port.")] = 8201,
+    port: Annotated[int, typer.Option(help="Port of the server 'as'. The server 'csp' uses the next port.")] = 8201,
     as_address: Annotated[
         str | None,
-        typer.Option(help="If the servers run on two machines: HOST:PORT of the server as.", show_default=False),
+        typer.Option(help="If the servers run on two machines: HOST:PORT of the server 'as'.", show_default=False),
     ] = None,
-    csp_address: Annotated[str | None, typer.Option(help="HOST:PORT of the server csp.", show_default=False)] = None,
+    csp_address: Annotated[str | None, typer.Option(help="HOST:PORT of the server 'csp'.", show_default=False)] = None,
     as_certificate: Annotated[
         Path | None,
         typer.Option(
-            help="Certificate of the server as, made on its machine: lapwing pair key FOLDER as.", show_default=False
+            help="Certificate of the server 'as', made on its machine: lapwing pair key FOLDER as.", show_default=False
         ),
     ] = None,
     csp_certificate: Annotated[
         Path | None,
         typer.Option(
-            help="Certificate of the server csp, made on its machine: lapwing pair key FOLDER csp.", show_default=False
+            help="Certificate of the server 'csp', made on its machine: lapwing pair key FOLDER csp.",
+            show_default=False,
         ),
     ] = None,
     analyst: Annotated[
@@ -263,7 +264,7 @@ def ask(
     sql: Annotated[str, typer.Argument(metavar="SELECT", help="The question in SQL.", show_default=False)],
     epsilon: Annotated[float, typer.Option(help="Privacy loss to spend, at both servers.")],
     key: Annotated[
-        Path | None, typer.Option(help="Your key.", show_default="analyst.pem in the folder of pair.yaml")
+        Path | None, typer.Option(help="File with your key.", show_default="analyst.pem in the folder of pair.yaml")
     ] = None,
     noise: Annotated[
         str,
@@ -276,7 +277,8 @@ def ask(
     ] = False,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     count: Annotated[
-        int | None, typer.Option(help="Public knowledge: each group has this many rows or more.", show_default=False)
+        int | None,
+        typer.Option(help="Each group is publicly known to have this many rows or more.", show_default=False),
     ] = None,
     keys: Annotated[
         list[str] | None,
@@ -297,7 +299,7 @@ def ask(
     """Ask both servers: each checks and charges its own ledger, and they compute the answer together."""
     from lapwing.noise import SYSTEM
 
-    with readable_errors():
+    with readable_errors("epsilon", "key", "noise", "confidence", "count", "keys", of_a_pair=True):
         key_file = _key_of(file, key)
         query = _query(file, sql, key_file, noise, keys)
         spending: dict[str, Any] = {"epsilon": epsilon, "confidence": confidence, "count": count}

@@ -1,4 +1,4 @@
-"""The demonstration of two servers: each a process, people of a census upload, two questions, both ledgers."""
+"""`lapwing pair demo`: two servers as processes, people of a census who upload rows, two questions, both ledgers."""
 
 from __future__ import annotations
 

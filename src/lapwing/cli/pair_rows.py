@@ -1,4 +1,4 @@
-"""What owners of rows write down for `lapwing pair upload`: words, a line of a CSV, lists of codes."""
+"""Reads what owners give to `lapwing pair upload`: a row in words, a CSV, a list of codes."""
 
 from __future__ import annotations
 
@@ -54,8 +54,6 @@ def cell_of(domain: Domain, text: str) -> Any:
 
 def row_of(layout: Layout, words: Sequence[str]) -> dict[str, Any]:
     """One person's row, from words like age=39. Whoever mistypes a value is told: it is their own."""
-    from lapwing.pair.domains import Digits, Listed
-
     row: dict[str, Any] = {}
     for text in words:
         name, equals, word = text.partition("=")
@@ -66,17 +64,31 @@ def row_of(layout: Layout, words: Sequence[str]) -> dict[str, Any]:
             raise InvalidParameter("row", name, "is not a column of this pair", hint)
         domain = layout.by_name[name]
         row[name] = cell_of(domain, word)
-        value = domain.read(row[name])
-        if isinstance(domain, Listed) and value not in domain.values:
-            why = "is not among the values that the file names. Leave the column out if none of them is right"
-            raise InvalidParameter(name, word, why, f"Write one of: {_few(domain.values)}.")
-        if isinstance(domain, Digits) and value is None:
-            hint = f"Write one from {domain.low:,} to {domain.high:,}, or leave the column out."
-            raise InvalidParameter(name, word, "is not a whole number", hint)
+        _check_fits(domain, word, domain.read(row[name]))
     if not row:
         hint = "Write age=39 sex=Male, or --absent for somebody who does not take part."
         raise InvalidParameter("row", "", "is empty", hint)
     return row
+
+
+def _check_fits(domain: Domain, word: str, value: Any) -> None:
+    """Refuse a value that would count as another one, or as none."""
+    from lapwing.pair.domains import Binned, Digits, Listed, Numbers
+
+    if isinstance(domain, Digits | Numbers):
+        if value is None:
+            hint = f"Write one from {domain.low:,} to {domain.high:,}, or leave the column out."
+            raise InvalidParameter(domain.name, word, "is not a whole number", hint)
+        if not domain.low <= value <= domain.high:
+            nearest = f"Write {min(max(value, domain.low), domain.high)}, the nearest bound, or leave the column out."
+            why = f"is beyond the bounds in the file, {domain.low:,} to {domain.high:,}"
+            raise InvalidParameter(domain.name, word, why, nearest)
+    elif isinstance(domain, Binned) and value is None:
+        hint = f"Write a number from {domain.edges[0]:g} to {domain.edges[-1]:g}, or leave the column out."
+        raise InvalidParameter(domain.name, word, "is in none of the ranges in the file", hint)
+    elif isinstance(domain, Listed) and value not in domain.values:
+        why = "is not among the values that the file names. Leave the column out if none of them is right"
+        raise InvalidParameter(domain.name, word, why, f"Write one of: {_few(domain.values)}.")
 
 
 def _few(values: Sequence[Any], most: int = 8) -> str:

@@ -1,4 +1,4 @@
-"""What `lapwing pair` shows: a quote with both kinds of noise, and two servers side by side."""
+"""What `lapwing pair` shows: a quote for both kinds of noise, and the two servers side by side."""
 
 from __future__ import annotations
 

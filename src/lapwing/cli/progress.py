@@ -1,4 +1,4 @@
-"""A sign of life while an engine works."""
+"""A progress bar while an engine works."""
 
 from __future__ import annotations
 

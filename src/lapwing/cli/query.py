@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lapwing import charts
-from lapwing.cli import theme
+from lapwing.cli import flags, theme
 from lapwing.cli.progress import waiting
-from lapwing.cli.question import ENCODING, NOT_ABOUT_A_TABLE, Question, asks
+from lapwing.cli.question import ENCODING, NAMES, NOT_ABOUT_A_TABLE, Question, asks, listed
 from lapwing.errors import InvalidParameter
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
@@ -56,6 +57,8 @@ def quote(question: Question, as_json: AsJson = False) -> None:
     """Show what a question would cost and how accurate it would be. Nothing is spent, and no record is read."""
     with theme.readable_errors():
         quote = question.query().quote(**question.spending())
+        expected = tuple(replace(each, why=flags.advice(each.why)) for each in quote.expected)
+        quote = replace(quote, expected=expected)
     if as_json:
         from lapwing.curator.show.quote import data
 
@@ -74,6 +77,7 @@ def _check(
     ] = None,
 ) -> None:
     """Compare a table with its declarations. NOT PRIVATE: for the owner of the data only. Nothing is spent."""
+    from lapwing.curator.plan.hints import which_column
     from lapwing.curator.tables.check import check as look
 
     with theme.readable_errors():
@@ -81,7 +85,7 @@ def _check(
             charts.drawable(plot, name="plot")
         table, later = question.opened(keeps_count=False)
         for column in (column for given in later.values() for column in given):
-            raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
+            raise InvalidParameter("column", column, "is not in the table", which_column(column, table.columns))
         with waiting("reading", theme.console(stderr=True)):
             report = look(table, epsilon=epsilon)
         theme.console().print(report)
@@ -99,12 +103,13 @@ def describe(
     table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="Character that separates the columns of a CSV.")] = None,
     encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
+    names: Annotated[str | None, typer.Option(help=NAMES, metavar="A,B,…")] = None,
 ) -> None:
     """Write a YAML template for what is public about a table. It is made from names and types, never from values."""
     from lapwing.curator.tables.descriptions import describe
 
-    with theme.readable_errors():
-        text = describe(source, output, table=table, delimiter=delimiter, encoding=encoding)
+    with theme.readable_errors("table", "delimiter", "encoding", "names"):
+        text = describe(source, output, table=table, delimiter=delimiter, encoding=encoding, names=listed(names))
     if output is None:
         typer.echo(text, nl=False)
     else:

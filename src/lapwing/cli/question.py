@@ -28,6 +28,7 @@ _TABLE, _SPENDING, _UNIT, _BOOK = (
 )
 
 ENCODING = "Encoding of a CSV that is not in UTF-8: windows-1252, latin-1 or utf-16."
+NAMES = "New names for all columns of a file, in its order, if its first line lacks a name or has one twice."
 
 
 def _option(help: str, panel: str, *names: str, metavar: str | None = None) -> Any:
@@ -92,6 +93,7 @@ class Question:
     ] = False
     table: Annotated[str | None, _option("The table of a database.", _TABLE)] = None
     name: Annotated[str | None, _option("Name of the table in the SELECT.", _TABLE)] = None
+    names: Annotated[str | None, _option(NAMES, _TABLE, metavar="A,B,…")] = None
     delimiter: Annotated[str | None, _option("Character that separates the columns of a CSV.", _TABLE)] = None
     encoding: Annotated[str | None, _option(ENCODING, _TABLE)] = None
     decimal: Annotated[
@@ -102,6 +104,10 @@ class Question:
         list[str] | None, _option("A word that means yes, for example J (German Ja).", _TABLE, metavar="WORD")
     ] = None
     false: Annotated[list[str] | None, _option("A word that means no, for example N.", _TABLE, metavar="WORD")] = None
+    missing: Annotated[
+        list[str] | None,
+        _option("A word that stands for no value in columns of text, for example NA.", _TABLE, metavar="WORD"),
+    ] = None
     population: Annotated[
         int | None,
         _option("Public lower limit on the number of units. A delta that is too large for it is refused.", _TABLE),
@@ -127,17 +133,20 @@ class Question:
     within: Annotated[
         list[str] | None,
         _option(
-            "Instead of --epsilon: the largest error that you accept, 5 for all outputs, or n=5 for the output n.",
+            "Instead of --epsilon: the largest error that you accept. 5 is for all outputs, n=5 for the output n.",
             _SPENDING,
             metavar="ERROR",
         ),
     ] = None
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.", rich_help_panel=_SPENDING)] = 0.95
-    count: Annotated[int | None, _option("Public knowledge: each group has this many rows or more.", _SPENDING)] = None
+    count: Annotated[
+        int | None,
+        _option("For quotes and --within: each group is publicly known to have this many rows or more.", _SPENDING),
+    ] = None
     max_groups_per_unit: Annotated[int | None, _option("Largest number of groups per unit.", _UNIT)] = None
     max_rows_per_group: Annotated[int | None, _option("Largest number of rows per unit in each group.", _UNIT)] = None
     max_rows_per_unit: Annotated[
-        int | None, _option("Instead of both: largest number of rows per unit in total.", _UNIT)
+        int | None, _option("Instead of the two limits above: largest number of rows per unit in total.", _UNIT)
     ] = None
     ledger: Annotated[
         str | None, _option("File (or postgresql://…) that records how much privacy budget has been spent.", _BOOK)
@@ -147,8 +156,8 @@ class Question:
     allowance: Annotated[
         str | None,
         _option(
-            "The whole privacy budget: 3, or epsilon=3,delta=1e-6, or rho=0.5. With unit= for another unit than the "
-            "table's, such as 'epsilon=1,unit=patient in any 7 consecutive days' (for lapwing stream open "
+            "The whole privacy budget: 3, or epsilon=3,delta=1e-6, or rho=0.5. To protect another unit, add unit=, for "
+            "example 'epsilon=1,unit=patient in any 7 consecutive days' (for lapwing stream open "
             "--consecutive-steps 7).",
             _BOOK,
             metavar="LOSS",
@@ -159,7 +168,7 @@ class Question:
         _option(
             "Limits set with the allowance, for example questions=1000,parts=1000,failures=1: at most 1000 questions "
             "per analyst, and each costs at least 1/1000 of the allowance. A failure is a question that fails while "
-            "rows are read. After 1 of them, nobody can ask this data set until lapwing ledger reopen is run.",
+            "rows are read. After one failure, nobody can ask this data set until lapwing ledger reopen is run.",
             _BOOK,
             metavar="RULES",
         ),
@@ -170,13 +179,12 @@ class Question:
         """The question, about the opened table; nothing has been read or spent."""
         from lapwing.curator.ask import reader
         from lapwing.curator.tables import descriptions
-        from lapwing.curator.tables.opening import public
 
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
             raise InvalidParameter("SELECT", self.sql, "exactly one question is needed", hint)
         table, later = self.opened()
-        tables: list[Any] = [public(source) for source in self.public or ()]
+        tables: list[Any] = [_public(source) for source in self.public or ()]
         tables += [descriptions.open_described(path) for path in self.other or ()]
         if self.sql is not None:
             later["everything_else"] = self.everything_else or None
@@ -249,6 +257,7 @@ class Question:
         said["each_row"] = self.each_row or None
         said["allowance"] = None if self.allowance is None else _allowance(self.allowance)
         said["rules"] = None if self.rules is None else _named(self.rules, "rules", "questions=1000,failures=1")
+        said["names"] = listed(self.names)
         said["types"] = _pairs(self.types, "types", "smoker=boolean", str) or None
         return said
 
@@ -266,6 +275,7 @@ _ASIDE = (
     "thousands",
     "true",
     "false",
+    "missing",
     "population",
     "ledger",
     "anchor",
@@ -325,6 +335,28 @@ def _pairs(given: list[str] | None, name: str, example: str, read: Callable[[str
     return pairs
 
 
+def _public(source: str) -> Any:
+    """A public table. The options for files are about the private one."""
+    from lapwing.curator.tables.opening import public
+
+    try:
+        return public(source)
+    except InvalidParameter as error:
+        if error.name not in ("source", "delimiter", "encoding"):
+            raise
+        why = str(error).removesuffix(error.hint).partition(": ")[2].rstrip(". ")
+        hint = (
+            "Pass a Parquet file, or a CSV file in UTF-8 with commas and a first line of names. Options such as "
+            "--delimiter are for SOURCE alone. In Python, lw.public has them, too."
+        )
+        raise InvalidParameter("public", source, why, hint) from None
+
+
+def listed(text: str | None) -> list[str] | None:
+    """Names between commas."""
+    return None if text is None else _words(text, "names", "patient,age")
+
+
 def _ends(text: str) -> list[float]:
     low, colon, high = text.partition(":")
     if not colon:
@@ -332,13 +364,15 @@ def _ends(text: str) -> list[float]:
     return [_number(end, "bounds", "age=0:120") for end in (low, high)]
 
 
-def _words(text: str) -> list[str]:
+def _words(
+    text: str, name: str = "keys", example: str = "region=North,South, or --keys 'region=\"North, upper\",South'"
+) -> list[str]:
     """Words between commas; in quotes where they have commas themselves."""
     try:
         [words] = csv.reader([text], strict=True)
     except csv.Error:
-        hint = "Write --keys region=North,South, or --keys 'region=\"North, upper\",South'."
-        raise InvalidParameter("keys", text, "are words between commas, on one line", hint) from None
+        why, hint = "are words between commas, on one line", f"Write --{name} {example}."
+        raise InvalidParameter(name, text, why, hint) from None
     return words
 
 
@@ -389,7 +423,7 @@ def _kinds(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of the source and what they are, by its catalogue and by declaration."""
     from lapwing.curator.tables.sources import find_source
 
-    said = {name: facts[name] for name in ("table", "delimiter", "encoding") if name in facts}
+    said = {name: facts[name] for name in ("table", "delimiter", "encoding", "names") if name in facts}
     source = find_source(facts["source"], **said)
     return {**source.kinds, **facts.get("types", {})}
 

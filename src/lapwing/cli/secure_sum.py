@@ -1,4 +1,4 @@
-"""The Boston wage study, played by separate processes: who saw what, and the gap at the end."""
+"""`lapwing secure-sum`: the Boston wage study with separate processes. It shows who saw what, and the wage gap."""
 
 from __future__ import annotations
 
@@ -173,11 +173,11 @@ def cents(totals: Mapping[str, int], job: str = "all") -> float:
 def _words(study: SecureSum, tables: Mapping[str, Mapping[str, int]], exact: bool) -> Text:
     last = study.companies[-1]
     pay = sum(value for cell, value in tables[last].items() if cell.startswith("pay"))
-    needed = study.sharing.needed
+    few = study.sharing.needed - 1
     words = Text.assemble(
         ("What is protected. ", "bold"),
-        f"Fewer than {needed} servers together see only uniform random numbers, which say nothing about what companies "
-        "pay. ",
+        "A single server sees" if few == 1 else f"{few} servers together see",
+        " only uniform random numbers, which say nothing about what companies pay. ",
     )
     if study.epsilon is None:
         words.append("The totals are exact, to the dollar. " if exact else "The totals are wrong! ", style="private")

@@ -1,4 +1,4 @@
-"""`lapwing stream …`: a question that is answered again after every day, for one price."""
+"""`lapwing stream …`: a question that is answered again after every step, such as a day, for one price."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 
 from lapwing import charts, checks
 from lapwing.cli import stream_numbers as numbers
-from lapwing.cli.question import ENCODING, Question, asks
+from lapwing.cli.question import ENCODING, NAMES, Question, asks, listed
 from lapwing.cli.stream_page import Shown, page, watched
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter
@@ -59,7 +59,7 @@ def _open(
         ),
     ] = None,
     active_steps: Annotated[int | None, _option("Largest number of steps in which one unit counts.")] = None,
-    separation: Annotated[int | None, _option("Smallest distance between these steps.")] = None,
+    separation: Annotated[int | None, _option("Smallest distance between two of these steps, for one unit.")] = None,
     consecutive_steps: Annotated[
         int | None, _option("Instead of --active-steps, a weaker promise: protect any N consecutive steps of a unit.")
     ] = None,
@@ -125,22 +125,24 @@ def observe(
         str | None,
         typer.Option(
             metavar="NAME:NUMBER",
-            help="With --keep: which batch these rows are. Each is kept once.",
+            help="With --keep: a name and a number for these rows, such as visits:17. Each batch is kept only once.",
             show_default=False,
         ),
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Character that separates the columns of a CSV.")] = None,
     encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
+    names: Annotated[str | None, typer.Option(help=NAMES, metavar="A,B,…")] = None,
     ledger: LedgerPlace = None,
     anchor: Anchor = None,
 ) -> None:
     """Close a step: give its rows, or none if nothing happened. If it was closed before, its stored answer is shown."""
     from lapwing.curator.tables.sources import is_database
 
-    with readable_errors("table", "step", "column", "delimiter", "encoding", "ledger", "anchor", "batch", "keep"):
+    known = ("table", "delimiter", "encoding", "names", "ledger", "anchor", "batch", "keep")
+    with readable_errors("step", "column", *known):
         if clock + keep + (step is not None) > 1:
             raise InvalidParameter("step", step, "one of --step, --clock and --keep is enough", "Leave the others out.")
-        options: dict[str, Any] = {"table": table, "delimiter": delimiter, "encoding": encoding}
+        options: dict[str, Any] = {"table": table, "delimiter": delimiter, "encoding": encoding, "names": listed(names)}
         options = {name: given for name, given in options.items() if given is not None}
         if _has_numbers(state):
             numbers.refused({"clock": clock, "keep": keep, "batch": batch}, "you say when a step of numbers ends")
@@ -197,7 +199,9 @@ def show(
     last: Annotated[str | None, typer.Option("--to", help="The last step of the range.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every closed step as JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print every closed step as CSV.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw lines with their bands into this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the answers and their confidence bands into this file.")
+    ] = None,
     watch: Annotated[float | None, typer.Option(help="Refresh every so many seconds, until Ctrl-C.")] = None,
     ledger: LedgerPlace = None,
     anchor: Anchor = None,

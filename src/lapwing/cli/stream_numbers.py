@@ -1,4 +1,4 @@
-"""`lapwing stream open-numbers`: totals of numbers that go on (ToPS). Other commands know them by their file."""
+"""`lapwing stream open-numbers`: running totals of numbers (ToPS). Other commands recognise such a stream's file."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _option(help: str, panel: str = _NUMBERS) -> Any:
 
 def open_numbers(
     state: Annotated[Path, typer.Option(help="A new file for the stream, which only you may read.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy loss of one number, once for all steps.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy loss of one number, paid once for all steps.")],
     bound: Annotated[
-        float, _option("What no number exceeds, public: larger ones count as this. Numbers below 0 count as 0.")
+        float, _option("Largest value a number can have (public). Larger numbers count as this, negative ones as 0.")
     ],
     steps: Annotated[int, _option("How many steps the stream has.")],
     first: Annotated[int, _option("How many first steps are used to choose the threshold. They give no totals.")],
     values_per_step: Annotated[int, _option("About how many numbers a step has.")] = 1,
-    typical_range: Annotated[int | None, _option("How many steps most questions are about.")] = None,
+    typical_range: Annotated[int | None, _option("How many steps a typical question is about.")] = None,
     block: Annotated[int | None, _option("How many steps share one draw of noise.")] = None,
     unit: Annotated[str, typer.Option(help="What one number is about.", rich_help_panel=_NUMBERS)] = "event",
     ledger: Annotated[str | None, _option("File that records how much privacy budget has been spent.", _BOOK)] = None,

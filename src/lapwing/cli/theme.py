@@ -1,4 +1,4 @@
-"""One meaning per colour: exact is ink, private teal, noise rufous, the adversary crimson, budget amber."""
+"""The colours and their meaning: exact is ink, private teal, noise rufous, the adversary crimson, budget amber."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def console(**options: Any) -> Console:
 
 
 @contextmanager
-def readable_errors(*options: str) -> Iterator[None]:
+def readable_errors(*options: str, of_a_pair: bool = False) -> Iterator[None]:
     """Turn our own errors, and files that cannot be read or written, into one readable line and exit code 2.
 
-    Keywords that are `options` of the command are called by their flags.
+    Keywords that are `options` of the command are called by their flags; the file `of_a_pair` says others.
     """
     try:
         yield
     except LapwingError as error:
-        with flags.options(options):
+        with flags.options(options, of_a_pair=of_a_pair):
             why = flags.spoken(error)
     except OSError as error:
         if error.filename is None or error.strerror is None:
