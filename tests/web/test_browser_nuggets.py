@@ -64,13 +64,25 @@ MADE_OF_NONSENSE = """async (widget, nonsense) => {
 
 
 def test_limits_of_a_belief_are_rounded_to_where_they_stay_true_in_the_picture_and_in_the_table(visit: Visitor) -> None:
-    for prior, low, high in (("0.5", 26, 74), ("0.75", 52, 90), ("0.25", 10, 48)):
+    for prior, low, high in (("0.5", 26.8, 73.2), ("0.75", 52.4, 89.1), ("0.25", 10.9, 47.6)):
         page = visit().read("the-adversarys-perspective", f"?posterior.prior={prior}")
         widget = page.locator("lw-posterior").first
         expect(widget.locator("svg")).to_contain_text(f"at least {low}\u00a0%")
         expect(widget.locator("svg")).to_contain_text(f"at most {high}\u00a0%")
+        expect(widget.locator("lw-epsilon p")).to_contain_text(f"can become at most {high}\u00a0% sure")
         told = widget.locator(".below table").text_content() or ""
         assert f"{100 * float(prior):.0f}\u00a0%{low}\u00a0%{high}\u00a0%" in "".join(told.split("\n")).replace(" ", "")
+
+
+def test_no_share_of_a_widget_is_rounded_to_more_than_can_be(visit: Visitor) -> None:
+    page = visit().open("/learn/the-shuffle-model?find-one.epsilon=10")
+    widget = page.locator("lw-find-one").first
+    widget.scroll_into_view_if_needed()
+    expect(widget.locator(".seen")).to_contain_text("right in 99.995\u00a0% of all batches")
+    page = visit().open("/learn/real-world-applications?sketches.epsilon=0.01")
+    widget = page.locator("lw-sketches").first
+    widget.scroll_into_view_if_needed()
+    expect(widget.locator(".seen")).to_contain_text("Even an emoji that everybody uses looks like one")
 
 
 def test_the_scale_of_epsilon_has_a_number_at_every_tick(visit: Visitor) -> None:

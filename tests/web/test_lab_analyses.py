@@ -24,7 +24,7 @@ from lapwing.errors import BudgetExceeded, InvalidParameter, UnsupportedQuery
 from lapwing.privacy import ApproxDP, Ledger, PureDP
 from lapwing.web.lab import figures
 from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY, effects
-from lapwing.web.lab.analyses.curated import AFTER
+from lapwing.web.lab.analyses.curated import AFTER, blank
 from lapwing.web.lab.analysis import Analysis, Data
 from lapwing.web.lab.label import label
 from lapwing.web.lab.notebooks import notebook
@@ -455,7 +455,7 @@ def test_sql_that_is_not_a_private_question_is_refused(text: str) -> None:
 
 def test_secret_keys_need_a_delta_and_spend_a_part_of_it(world: World, tmp_path: Path) -> None:
     form = {"sql": "SELECT workclass, COUNT(*) AS n FROM adult GROUP BY workclass"}
-    with pytest.raises(InvalidParameter, match="allow a delta"):
+    with pytest.raises(InvalidParameter, match="allow a δ"):
         ANALYSES["sql"].of(ADULT, form)
     stated = replace(ADULT, delta=1e-5)
     data = world.data("adult", tmp_path, statement=stated)
@@ -579,6 +579,54 @@ def test_a_low_bound_biases_and_a_high_one_needs_noise(world: World, tmp_path: P
     assert 0 < both.index(min(both)) < len(both) - 1
     with pytest.raises(InvalidParameter, match="nothing is clipped"):
         effects.of_clipping(asked("clinic", "count", {}), data, 0.1, quiet)
+
+
+def test_missing_values_and_rows_that_a_filter_leaves_out_are_not_clipped(tmp_path: Path) -> None:
+    """Missing cells counted as the lower bound, and rows beside the filter were used: 12.8 where it must be 0."""
+    file = tmp_path / "rows.csv"
+    rows = [f"{i},{'North' if i % 2 else 'South'},{'' if i % 3 == 0 else 20 + i % 30},,," for i in range(300)]
+    file.write_text("\n".join(["patient,region,age,smoker,visits,cost", *rows]), encoding="utf-8")
+    data = Data(file, CLINIC, None)
+    for form in ({}, {"where": "region", "equals": "North"}, {"where": "age", "low": "30"}):
+        found = effects.of_clipping(asked("clinic", "mean", {"column": "age", **form}), data, 1.0, quiet)
+        by_bound = {value.x: value.value for value in found.series[0].values}
+        assert [by_bound[end] for end in (54, 60, 120)] == [0, 0, 0]
+        assert by_bound[6] > 20
+    older = effects.of_clipping(
+        asked("clinic", "mean", {"column": "age", "where": "age", "low": "45"}), data, 1.0, quiet
+    )
+    assert older.series[0].values[4].value == pytest.approx(47 - 30, abs=1), "all that are used are cut to 30"
+    assert "only rows where age is at least 45" in older.notes[0]
+
+
+def test_the_noise_of_other_bounds_is_that_of_the_rows_that_are_used(world: World, tmp_path: Path) -> None:
+    """It was forecast for all people: 10 was said where the answer, of the region North alone, had an error of 33."""
+    data, quietest = world.data("clinic", tmp_path), []
+    for form in ({}, {"where": "region", "equals": "North"}):
+        question = asked("clinic", "mean", {"column": "cost", **form})
+        found = effects.of_clipping(question, data, 0.5, quiet)
+        [noise] = [value.value or 0.0 for value in found.series[1].values if value.x == 2000]
+        [value] = question.release(data, 0.5, quiet).series[0].values
+        assert noise == pytest.approx(value.error, rel=0.25)
+        quietest.append(noise)
+    assert quietest[1] > 3 * quietest[0]
+
+
+def test_other_bounds_count_as_many_rows_of_a_person_as_the_answer_does(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    rows = [f"{i % 10},North,{20 + i % 30},,," for i in range(100)]
+    file.write_text("\n".join(["patient,region,age,smoker,visits,cost", *rows, ",North,30,,,"]), encoding="utf-8")
+    question, noise = asked("clinic", "mean", {"column": "age"}), []
+    for most in (1, 5):
+        found = effects.of_clipping(question, Data(file, replace(CLINIC, max_rows_per_unit=most), None), 10.0, quiet)
+        noise.append(found.series[1].values[4].value)
+    one = ANALYSES["mean"].of(CLINIC, {"column": "age"}).query(blank(replace(CLINIC, columns=half_of_age())))
+    assert noise[0] == one.quote(epsilon=10, count=10).expected[0].error
+
+
+def half_of_age() -> tuple[StatedColumn, ...]:
+    """The columns of the clinic, with the upper bound of age as the fifth of those that are tried has it."""
+    return tuple(replace(one, bounds=(0, 30)) if one.name == "age" else one for one in CLINIC.columns)
 
 
 def test_made_up_rows_are_the_same_every_time() -> None:

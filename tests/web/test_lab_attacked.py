@@ -140,7 +140,7 @@ READ = Proposal(bounds=(0.1 + 0.2, 1 / 3), private=False)
     [
         ([READ], True),
         ([READ, Proposal(keys=("1", "2"), private=False)], True),
-        ([READ, Proposal(why="no range has enough people")], True),
+        ([READ, Proposal(why="no range has enough rows")], True),
         ([READ, Proposal(keys=("1", "2"))], True),
         ([READ, Proposal(bounds=(0.3, 0.333333333333333))], False),
     ],

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -69,8 +70,10 @@ def test_from_the_clinic_by_a_slider_to_a_release_a_label_and_a_file(
     assert number(page, "lw-epsilon .typed") < epsilon
     page.locator("lw-epsilon .typed").fill("0.5")
     page.keyboard.press("Tab")
-    expect(page.locator("lw-handles .seen")).to_contain_text("With ε = 0.5, mean of age is off by at most 0.49")
-    expect(page.locator("lw-meter p")).to_contain_text("this question takes 0.5 · 2.5 would be left")
+    expect(page.locator("lw-handles .seen")).to_contain_text(
+        "With ε = 0.5, the possible error of mean of age is at most 0.49"
+    )
+    expect(page.locator("lw-meter p")).to_contain_text("This question: 0.5. Left after it: 2.5 of")
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
     expect(page.locator("lw-answer .seen")).to_contain_text("Mean of age is about 4")
@@ -140,7 +143,7 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     bench = brought(begun, live_school)
     page = asking(begun, bench)
     page.locator("select[name=column]").select_option("cost")
-    expect(page.locator("lw-handles .seen")).to_contain_text("mean of cost is off by")
+    expect(page.locator("lw-handles .seen")).to_contain_text("the possible error of mean of cost is")
     page.get_by_text("Only some rows").click()
     key, low = page.locator("#question input[name=equals]"), page.locator("#question input[name=low]")
     expect(key).to_be_hidden()
@@ -158,7 +161,7 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     page.locator("#question input[name=equals]").fill("North")
     page.keyboard.press("Tab")
     expect(page.locator("#wrong")).to_be_hidden()
-    expect(page.locator("lw-handles .seen")).to_contain_text("mean of cost is off by")
+    expect(page.locator("lw-handles .seen")).to_contain_text("the possible error of mean of cost among 3,000 rows is")
     expect(page).to_have_url(re.compile("equals=North"))
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
@@ -226,6 +229,51 @@ def test_a_price_follows_what_is_typed(visit: Visitor, live_school: Any) -> None
     expect(page.locator("#wrong")).to_be_visible()  # nothing else was clicked or left
 
 
+def test_an_accuracy_that_cannot_be_reached_is_said_and_one_that_can_is_not_refused(
+    visit: Visitor, live_school: Any
+) -> None:
+    """A typed 0.0001 stayed in the field, ε stayed as it was, and nothing was said; 0.5 was reached and refused."""
+    begun = visit()
+    bench = brought(begun, live_school, epsilon=5.0)
+    page = asking(begun, bench)
+    epsilon, error = number(page, "lw-epsilon .typed"), number(page, "lw-handles .accuracy .typed")
+    field, words = page.locator("lw-handles .accuracy .typed"), page.locator("lw-handles .accuracy p")
+    field.fill("0.0001")
+    page.keyboard.press("Tab")
+    expect(words).to_have_text(f"0.0001 is more accurate than this slider goes, so ε is still {epsilon:g}.")
+    assert (number(page, "lw-handles .accuracy .typed"), number(page, "lw-epsilon .typed")) == (error, epsilon)
+    field.fill("0")
+    page.keyboard.press("Tab")
+    expect(words).to_have_text("Write a number above 0.")
+    field.fill("0.2")
+    page.keyboard.press("Tab")
+    expect(words).to_have_text("with 95 % confidence.")
+    assert number(page, "lw-epsilon .typed") > epsilon
+    page = asking(begun, bench, "count")
+    page.locator("lw-handles .accuracy .typed").fill("0.5")
+    page.keyboard.press("Tab")
+    expect(page.locator("lw-handles .seen")).to_contain_text("the possible error of count is 0")
+    expect(page.locator("lw-handles .accuracy p")).to_have_text("with 95 % confidence.")
+
+
+def test_the_handles_say_of_which_group_a_forecast_for_private_keys_is(visit: Visitor, live_school: Any) -> None:
+    begun = visit()
+    keyless = tuple(replace(one, keys=()) for one in CLINIC.statement.columns)
+    bench = brought(begun, live_school, columns=keyless, delta=1e-6)
+    text = "SELECT region, COUNT(*) AS n, AVG(age) AS years FROM patients GROUP BY region"
+    page: Page = begun.open(f"/lab/{bench.id}/ask/sql?{urlencode({'sql': text, 'epsilon': '1'})}")
+    handles = page.locator("lw-handles")
+    expect(handles.locator(".seen")).to_contain_text("the possible error of n is at most")
+    handles.get_by_label("Accuracy of").select_option(label="years")
+    expect(handles).to_contain_text("With a larger ε, smaller groups are shown, too.")
+    expect(handles.locator(".seen")).to_contain_text(
+        re.compile(r"possible error of years in the smallest group that is likely shown is at most \d+")
+    )
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    expect(page.get_by_text("the forecast is for the smallest group that is likely shown")).to_be_visible()
+
+
 def test_without_scripts_a_plain_form_releases(visit: Visitor, live_school: Any) -> None:
     begun = visit(java_script_enabled=False)
     bench = brought(begun, live_school, teaching=False)
@@ -273,7 +321,7 @@ def test_attacks_count_games_and_say_what_further_answers_cost(visit: Visitor, l
     page.wait_for_url("**/answers/**")
     attacks = page.locator("lw-attacks")
     expect(attacks.locator(".seen")).to_contain_text(
-        "With 20 such answers, the proved limit is above 99 out of 100, so it hardly protects. "
+        "With 20 such answers, the proved limit is above 99 out of 100, which promises next to nothing. "
         "This answer is paid. The other 19 would cost ε = 7.6, more than is left of your budget."
     )
     attacks.get_by_role("button", name="Attack this answer").click()

@@ -11,6 +11,7 @@ import socket
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,11 @@ from harmful import harm_in
 from playwright.sync_api import expect
 from school_site import PERSON, open_school, signed_in, site_of, visitor
 
+import lapwing as lw
+from lapwing.errors import InvalidParameter
 from lapwing.web.lab import intake, plain, proposals
 from lapwing.web.lab.benches import Lab, _held_folder
+from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.engine import engine
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.names import LONGEST, cleaned
@@ -349,6 +353,64 @@ def test_a_private_look_finds_bounds_and_keys_for_the_price_it_names(client: Tes
     assert bench.remaining.epsilon == pytest.approx(1.5), "stating it gives nothing back"
 
 
+def test_a_look_for_bounds_of_words_is_refused_before_anything_is_charged(client: TestClient, app: FastAPI) -> None:
+    where = bring(client, CSV)
+    state(client, where, epsilon="3", delta="1e-5")
+    bench = bench_at(app, where)
+    for column in bench.stated.columns:
+        if column.type in ("number", "integer"):
+            continue
+        answer = client.post(f"{where}/propose", data={"column": column.name, "what": "bounds", "price": "0.5"})
+        assert answer.status_code == 422
+        assert "is no number, so it has no bounds, and nothing was spent" in answer.text
+        with pytest.raises(InvalidParameter, match="is no number"):
+            proposals.private_bounds(bench.data(), column.name, 0.5)
+    assert not bench.any_spent
+    assert bench.jobs.of(bench.id) == [job for job in bench.jobs.of(bench.id) if "bounds" not in job.title]
+    offered = re.findall(r"<label>(Bounds|Keys) of <select name=\"column\">(.*?)</select>", shown(client, where))
+    names = {what: re.findall(r"<option>(.*?)</option>", options) for what, options in offered}
+    assert set(names["Bounds"]) == {one.name for one in bench.stated.of_type("number", "integer")}
+    assert "city" in names["Keys"]
+
+
+def test_no_look_about_the_column_of_the_person_is_offered_and_none_that_cannot_be_paid(
+    client: TestClient, app: FastAPI
+) -> None:
+    """Its ids came first in the list of bounds, so a press of the button paid for the bounds of ids."""
+    for example in EXAMPLES.values():
+        offered = proposals.to_look_at(replace(example.statement, delta=1e-6))
+        assert all(example.statement.unit not in columns for columns in offered.values())
+    stated = EXAMPLES["clinic"].statement
+    without = replace(stated, columns=tuple(replace(column, bounds=None) for column in stated.columns))
+    assert proposals.to_look_at(without)["bounds"][0] == "age"
+    where = bring(client, CSV)
+    state(client, where, epsilon="0.25")
+    bench = bench_at(app, where)
+    offered_prices = re.findall(r'<option value="([\d.]+)"', shown(client, where).partition('id="propose"')[2])
+    assert [float(price) for price in offered_prices if float(price) <= 1] == [0.05, 0.1, 0.2]
+    bench.ledger.charge("table", lw.PureDP(0.25, unit=bench.stated.unit_word))
+    page = shown(client, where)
+    assert "Too little of the budget is left to pay for a look: the smallest one costs ε = 0.05." in page
+    assert "Pay and look" not in page
+
+
+def test_a_look_that_finds_nothing_does_not_say_that_something_is_shown(client: TestClient, app: FastAPI) -> None:
+    where = bring(client, b"cost\n1\n2\n")
+    state(client, where, **{"type-0": "number", "epsilon": "3"})
+    client.post(f"{where}/propose", data={"column": "cost", "what": "bounds", "price": "0.05"}, headers=PERSON)
+    bench = bench_at(app, where)
+    bench.jobs.of(bench.id)[-1].ended.wait(60)
+    page = shown(client, where)
+    assert "no range has enough rows" in page
+    assert "What was found is shown" not in page
+
+
+def test_a_whole_number_is_asked_for_whole_bounds(client: TestClient, app: FastAPI) -> None:
+    where = bring(client, b"year\n2010\n")
+    refused = state(client, where, **{"type-0": "integer", "low-0": "a", "high-0": "b"})
+    assert "whole numbers, such as 0 and 100" in refused.text
+
+
 def test_a_look_that_cannot_be_paid_says_so_and_shows_nothing(client: TestClient, app: FastAPI) -> None:
     where = bring(client, CSV)
     state(client, where, epsilon="0.1", delta="0")
@@ -393,8 +455,8 @@ def test_taking_bounds_from_the_data_is_for_teaching_mode_and_does_not_outlast_i
     ("changes", "words"),
     [
         ({"low-1": "120", "high-1": "0"}, "below the upper"),
-        ({"low-1": "zero"}, "both bounds as numbers"),
-        ({"high-1": "nan"}, "both bounds as numbers"),
+        ({"low-1": "zero"}, "both bounds as whole numbers"),
+        ({"high-1": "nan"}, "both bounds as whole numbers"),
         ({"type-1": "blob"}, "type from the list"),
         ({"keys-1": "one, two"}, "not all of them fit the type"),
         ({"epsilon": "0"}, "between 0.01 and 10"),
@@ -435,7 +497,7 @@ def test_what_was_spent_is_shown_and_starting_over_needs_a_clear_word(client: Te
     client.post(f"{where}/propose", data={"column": "cost", "what": "bounds", "price": "0.5"}, headers=PERSON)
     bench = bench_at(app, where)
     bench.jobs.of(bench.id)[-1].ended.wait(60)
-    assert "ε = 0.5 of 2 is spent" in shown(client, where)
+    assert "You have spent ε = 0.5 of 2, and ε = 1.5 is left." in shown(client, where)
     refused = state(client, where, epsilon="3")
     assert refused.status_code == 409
     assert "only become smaller" in refused.text
@@ -443,7 +505,7 @@ def test_what_was_spent_is_shown_and_starting_over_needs_a_clear_word(client: Te
     assert bench.any_spent
     client.post(f"{where}/over", data={"sure": "yes"}, headers=PERSON)
     page = shown(client, where)
-    assert "ε = 0 of 2 is spent" in page
+    assert "You have spent ε = 0 of 2, and ε = 2 is left." in page
     assert "before that you spent ε = 0.5" in page
 
 
@@ -564,7 +626,7 @@ def test_a_file_is_chosen_sent_described_and_deleted_in_a_browser(visit: Visitor
     page.get_by_label("Allowance for everything that is ever asked, ε").press("ArrowLeft")
     page.get_by_role("button", name="Save and stay here").click()
     expect(page.get_by_role("status")).to_contain_text("Your description is stored")
-    expect(page.get_by_text("ε = 0 of 0.89 is spent")).to_be_visible()
+    expect(page.get_by_text("You have spent ε = 0 of 0.89")).to_be_visible()
     page.get_by_role("button", name="Delete the table and all answers").click()
     expect(page.get_by_role("status")).to_contain_text("deleted")
 

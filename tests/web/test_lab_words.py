@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 from clinic_bench import HELPLINE
 from markupsafe import escape
 
+import lapwing as lw
 from lapwing.curator import NO_LEDGER
+from lapwing.mechanisms import Gaussian
 from lapwing.privacy import Ledger
 from lapwing.web import lab
-from lapwing.web.lab import questions, streams
+from lapwing.web.lab import figures, questions, releases, streams
 from lapwing.web.lab.analyses import ANALYSES, effects
+from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis, blank
 from lapwing.web.lab.analyses.quantiles import RANKS
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.bundled import EXAMPLES
-from lapwing.web.lab.figures import written
+from lapwing.web.lab.figures import to_csv, written
 from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.label import label
+from lapwing.web.lab.notebooks import notebook
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
-from lapwing.web.wording import ROWS_FIELD
+from lapwing.web.lab.scripts import script
+from lapwing.web.wording import ROWS_FIELD, sentence
 
 CLINIC = EXAMPLES["clinic"]
 STATED = CLINIC.statement
-TEMPLATES = Path(lab.__file__).parent.parent / "templates" / "lab"
+WEB = Path(lab.__file__).parent.parent
+TEMPLATES = WEB / "templates" / "lab"
 
 
 def test_notes_name_fields_of_the_lab_and_no_parameters_of_the_library(tmp_path: Path) -> None:
@@ -71,17 +81,26 @@ def test_each_quantile_has_a_line_of_its_own_and_what_they_share_is_said_once(tm
         assert "depends on the data" not in line
     assert notes.count(RANKS) == 1
     assert not any("costs budget" in note for note in notes)
-    assert len([note for note in notes if "ask also for quantiles nearby, at a cost" in note]) == 1
+    assert len([note for note in notes if "ask also for quantiles nearby" in note]) == 1
     assert len([note for note in notes if "nearest bound" in note]) == 1
     alone = (
         ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"}).release(data, 1.0, lambda _: None).notes
     )
-    assert any("ranks" in note for note in alone)
+    assert "ranks from the exact median" in alone[0]
+    assert alone[1] == RANKS
+    at_8 = ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"})
+    assert at_8.release(data, 8.0, lambda _: None).notes[0].startswith("at most 1 rank from the exact median")
+    lines = {line.name: line.text for line in label(at_8, STATED, at_8.release(data, 8.0, lambda _: None)).lines}
+    assert lines["error"] == "median: ± 1 rank"
     assert not any(note.startswith("median") for note in alone)
 
 
 def test_no_rank_is_further_off_than_there_are_rows() -> None:
+    """The curve said 10,000 ranks for 300 rows, and the table beside it 300."""
     question = ANALYSES["quantiles"].of(STATED, {"column": "age"})
+    curve = question.preview(STATED).bands[0]
+    assert curve.measured_in == "ranks"
+    assert max(error for error in curve.errors if error is not None) <= STATED.people * STATED.max_rows_per_unit
     for rows in (1, 2):
         stated = replace(STATED, max_rows_per_unit=rows)
         for people, preview in effects.of_people(question, stated):
@@ -105,6 +124,108 @@ def test_a_count_whose_interval_ends_at_0_is_no_surprise() -> None:
     question = ANALYSES["count"].of(STATED, {})
     answer = Answer("count", "Count", {}, 1.0, Result("bars", (Series("count", values),)))
     assert not differences(question, preview, answer, replace(STATED, people=1000))
+
+
+def test_a_forecast_counts_the_groups_that_were_stated_and_blames_no_small_group_for_small_errors() -> None:
+    text = f"SELECT region, AVG(age) AS years FROM {STATED.name} GROUP BY region ORDER BY years DESC LIMIT 2"
+    question = ANALYSES["sql"].of(STATED, {"sql": text})
+    assert isinstance(question, CuratedAnalysis)
+    regions = len(STATED.column("region").keys)
+    assert (question.groups(STATED), regions > 2) == (regions, True)
+    preview = Preview((Band("years", (1.0,)),))
+    for errors, said in (
+        ((0.4, 0.5), "These intervals are narrower"),
+        ((0.4, 1.0), "Some of these intervals are narrower"),
+        ((0.4, 1.5), "A small group has a larger error"),
+        ((1.5, 1.6), "Every group here has fewer rows than that"),
+    ):
+        values = tuple(Value(str(error), 40.0, 40 - error, 40 + error) for error in errors)
+        answer = Answer("sql", "SQL", {}, 1.0, Result("bars", (Series("years", values),)))
+        [one] = differences(question, preview, answer, STATED)
+        assert f"equally among {regions} groups" in one.why
+        assert said in one.why
+        assert ("A small group" in one.why) == ("A small group" in said)
+
+
+def test_one_error_has_one_number_on_its_page_and_it_is_never_too_small() -> None:
+    """The page said ± 71, the note ± 70.2 and the label ± 70 of an interval that reaches 70.1 upwards."""
+    value = Value("mean of age", 4201.7, 4131.7, 4271.8)
+    assert value.off_by == "71"
+    assert [Value("", 7.0, 7 - e, 7 + e).off_by for e in (0.1234, 9.99, 1234.5, 0.0)] == ["0.13", "10", "1,235", "0"]
+    question = ANALYSES["mean"].of(STATED, {"column": "age"})
+    answer = Answer("mean", "Mean", {}, 1.0, Result("number", (Series("mean of age", (value,)),)))
+    [one] = differences(question, Preview((Band("mean of age", (20.0,)),)), answer, STATED)
+    assert one.came == "± 71"
+
+
+def test_keys_that_nobody_stated_have_a_threshold_and_no_error() -> None:
+    stated = replace(STATED, delta=1e-6)
+    stated = replace(stated, columns=tuple(replace(column, keys=()) for column in stated.columns))
+    text = f"SELECT region, COUNT(*) AS n FROM {stated.name} GROUP BY region"
+    question = ANALYSES["sql"].of(stated, {"sql": text})
+    shown = question.preview(stated, (1.0,))
+    assert [(band.output, band.measured_in) for band in shown.bands] == [("a value of region", THRESHOLD), ("n", "")]
+    found = Result("bars", (Series("n", (Value("North", 5.0),)),), loss=lw.ApproxDP(1, 1e-7))
+    lines = {line.name: line.text for line in label(question, stated, found, preview=shown).lines}
+    assert lines["shown"].startswith("a value of region that at least ")
+    assert "people have, with a probability of 95 % or more" in lines["shown"]
+    assert "region" not in lines["error"]
+
+
+def test_sql_is_refused_with_advice_that_the_lab_can_follow() -> None:
+    for text, said in (
+        ("SELECT COUNT(*) FROM clinik", "Did you mean clinic?"),
+        ("SELECT COUNT(*) FROM other", "There are: clinic."),
+        ("SELECT MAX(age) FROM clinic", "the greatest value is the value of one person"),
+    ):
+        complaint = questions.question(replace(STATED, name="clinic"), "sql", [("sql", text)]).complaint
+        assert said in complaint
+        assert not any(word in complaint for word in ("tables=", "command line", "unit"))
+    alone = replace(STATED, name="clinic", unit="")
+    joined = [("sql", "SELECT COUNT(*) FROM clinic AS a JOIN clinic AS b ON a.age = b.age")]
+    assert "Ask without the join." in questions.question(alone, "sql", joined).complaint
+    assert (
+        "Write ON a.patient = b.patient" in questions.question(replace(STATED, name="clinic"), "sql", joined).complaint
+    )
+
+
+def test_a_label_rounds_epsilon_and_delta_up() -> None:
+    question = ANALYSES["count"].of(STATED, {})
+    found = Result("number", (Series("count", (Value("count", 5.0),)),), loss=lw.ApproxDP(1.0000004, 1.0000004e-7))
+    lines = {line.name: line.text for line in label(question, STATED, found).lines}
+    assert (lines["epsilon"], lines["delta"]) == ("1.00001", "1.00001e-07")
+
+
+def test_a_note_becomes_a_sentence_that_begins_and_ends_once() -> None:
+    assert sentence("the noise may hide the slope: its interval contains 0.") == (
+        "The noise may hide the slope: its interval contains 0."
+    )
+    assert sentence(RANKS).startswith("Ranks are places among the sorted values. ")
+    assert sentence("a bin includes its lower edge") == "A bin includes its lower edge."
+    notes = ANALYSES["histogram"].of(STATED, {"column": "age"}).preview(STATED, (1.0,)).notes
+    assert "rows without a value of age between the first edge and the last are left out" in notes
+
+
+def test_what_noise_hides_is_said_on_the_page_and_not_in_the_log(tmp_path: Path) -> None:
+    CLINIC.write(tmp_path / "rows.parquet")
+    code = f"""
+from pathlib import Path
+from lapwing.web.lab.analyses import ANALYSES
+from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.bundled import EXAMPLES
+stated = EXAMPLES["clinic"].statement
+question = ANALYSES["linear"].of(stated, {{"target": "cost", "columns": "age"}})
+found = question.release(Data(Path({str(tmp_path / "rows.parquet")!r}), stated, None), 0.02, lambda _: None)
+assert any("noise" in note for note in found.notes), found.notes
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_sentence_of_a_forecast_ends_twice() -> None:
+    for slug, form in (("linear", {"target": "cost", "columns": "age"}), ("quantiles", {"column": "age"})):
+        notes = ANALYSES[slug].of(STATED, form).preview(STATED, (1.0,)).notes
+        assert not any(note.endswith(".") for note in notes)
 
 
 def test_an_interval_as_wide_as_the_bounds_says_almost_nothing() -> None:
@@ -136,21 +257,65 @@ def test_a_filter_that_does_not_fit_is_refused_in_a_sentence() -> None:
         assert asked.wrong in ("equals", "low")
 
 
+def test_a_title_says_what_is_asked_of_which_rows() -> None:
+    for slug, form, said in (
+        ("count", {}, "Count"),
+        ("count", {"where": "region", "equals": "North"}, "Count, only rows where region is North"),
+        ("count", {"where": "smoker", "equals": "false"}, "Count, only rows where smoker is false"),
+        ("mean", {"column": "cost", "where": "age", "low": "18"}, "Mean: cost, only rows where age is at least 18"),
+        ("mean", {"column": "cost", "where": "age", "high": "4e1"}, "Mean: cost, only rows where age is at most 40"),
+        ("count", {"where": "age", "low": "18", "high": "40.5"}, "Count, only rows where age is from 18 to 40.5"),
+        ("groups", {"by": "region", "measures": "count"}, "Table by group: count for each region"),
+        ("linear", {"target": "cost", "columns": "age"}, "Linear regression: cost from age"),
+    ):
+        assert questions.question(STATED, slug, [*form.items()]).title == said
+    measures = [("measures", word) for word in ("count", "sum", "mean")]
+    groups = questions.question(STATED, "groups", [("by", "region"), *measures, ("column", "cost")])
+    assert groups.title == "Table by group: count, and sum and mean of cost for each region"
+
+
+def test_files_and_scripts_say_which_rows_were_used() -> None:
+    asked = questions.question(STATED, "count", [("where", "region"), ("equals", "North")])
+    found = Result("number", (Series("count", (Value("count", 7.0),)),), loss=lw.PureDP(1))
+    assert "only rows where region is North" in to_csv(found, asked.title)
+    assert asked.analysis is not None
+    assert "only rows where region is North" in script(asked.analysis, STATED, 1.0).splitlines()[0]
+    assert "It uses only rows where region is North." in notebook(asked.analysis, STATED, 1.0)
+
+
+def test_the_title_of_a_picture_always_says_which_rows_were_used() -> None:
+    """With long names, "only rows where …" was what a title lost, and the picture seemed to be about all rows."""
+    long, name = "Histogram: " + "a long name " * 20, "b" * 150
+    shown = figures._lines(f"{long}, only rows where {name} is North")
+    assert shown.splitlines()[-2].startswith("only rows where b")
+    assert shown.endswith("b is North")
+    assert len(shown.splitlines()) == 3
+    short = figures._lines(f"{long}, only rows where region is North")
+    assert short.splitlines()[-1] == "only rows where region is North"
+    assert short.splitlines()[0].startswith("Histogram: a long name")
+    assert figures._lines("Count, only rows where region is North") == "Count, only rows where region is North"
+    assert len(figures._lines(long * 3).splitlines()) == 3
+
+
 def test_what_a_form_lacks_is_said_in_a_sentence_without_names_of_parameters() -> None:
     for slug, form, said in (
+        ("groups", [("by", "region"), ("column", "")], "Nothing is ticked under “Show”. Tick “how many”, for example."),
         ("groups", [("measures", "mean")], "Choose the column to average, or tick only “how many”."),
         ("groups", [("measures", "sum")], "Choose the column to add up, or tick only “how many”."),
         ("quantiles", [("shares", "0.5 1")], "Every share must be more than 0 and less than 1. Write 0.25 0.5 0.75, "),
     ):
         asked = questions.question(STATED, slug, form)
         assert asked.complaint.startswith(said)
-        assert asked.wrong in ("column", "shares")
+        assert asked.wrong in ("column", "shares", "measures")
 
 
 def test_a_mean_says_which_rows_its_error_assumes() -> None:
     stated = HELPLINE.statement
     notes = ANALYSES["mean"].of(stated, {"column": "minutes"}).preview(stated, (1.0,)).notes
-    assert notes[0] == "the error assumes 4,000 rows with a value: one of each caller, as many as you stated"
+    assert (
+        notes[0]
+        == "the error assumes that 4,000 rows have a value: one row of each of the 4,000 callers that you stated"
+    )
 
 
 def test_numbers_are_written_as_far_as_their_error_reaches() -> None:
@@ -179,3 +344,126 @@ def test_the_label_of_an_answer_has_the_error_of_its_interval_at_any_epsilon(
         assert total.error is not None
         stated = float(said.split("; ")[0].rpartition("± ")[2])
         assert total.error <= stated <= total.error + 1, "up to the next whole number"
+
+
+CENSUS = replace(EXAMPLES["adult"].statement, delta=1e-6)
+BY_OCCUPATION = "SELECT occupation, COUNT(*) AS n, AVG(hours_per_week) AS hours FROM census GROUP BY occupation"
+
+
+def test_a_forecast_for_groups_that_nobody_stated_is_that_of_the_smallest_one_that_is_likely_shown() -> None:
+    """It took all rows for one group: ± 0.04 was foretold where the answer had up to ± 7."""
+    question = ANALYSES["sql"].of(CENSUS, {"sql": BY_OCCUPATION})
+    assert isinstance(question, CuratedAnalysis)
+    needed, n, hours = question.preview(CENSUS, (1.0,)).bands
+    quote = question.query(blank(CENSUS)).quote(
+        epsilon=1, delta=question.delta(CENSUS), count=int(needed.errors[0] or 0)
+    )
+    assert needed.measured_in == THRESHOLD
+    assert hours.errors == (quote.expected[2].error,)
+    assert (n.condition, hours.condition) == ("", "in the smallest group that is likely shown")
+    assert f"count={needed.errors[0]:.0f}" in question.script(CENSUS, 1.0)
+    for people in (10, CENSUS.people):
+        assert question.rows_per_group(replace(CENSUS, people=people), 1.0) <= people
+    said = "The error of hours is for the smallest group that is likely shown. Larger groups have smaller errors"
+    found = Result("bars", (Series("hours", (Value("Sales", 40.0, 39.8, 40.2),)),), loss=lw.ApproxDP(1, 1e-7))
+    lines = {line.name: line.text for line in label(question, CENSUS, found).lines}
+    assert said in lines["error"]
+    assert lines["stated"].startswith("about 48,842 rows; ")
+    assert "at least 51 rows have" in lines["shown"]
+    notes = question.preview(CENSUS, (1.0,)).notes
+    assert "the values of occupation are private, so rare ones are usually not shown" in notes
+    assert "A rarer one may be shown, too" in lines["shown"]
+
+
+def test_a_page_explains_the_errors_of_groups_that_nobody_stated_by_what_is_so() -> None:
+    question = ANALYSES["sql"].of(CENSUS, {"sql": BY_OCCUPATION})
+    preview = question.preview(CENSUS, (1.0,))
+    for error, said in ((0.2, "The groups here are larger"), (95.0, "A group here has fewer rows with a value")):
+        series = Series("hours", (Value("Sales", 48.0, 48 - error, 48 + error),))
+        [one] = differences(question, preview, Answer("sql", "SQL", {}, 1.0, Result("bars", (series,))), CENSUS)
+        assert "Which groups there are is private" in one.why
+        assert said in one.why
+        assert "a filter leaves some out" not in one.why
+
+
+def test_a_forecast_of_sql_says_for_how_many_rows_it_holds() -> None:
+    text = "SELECT AVG(age) AS years, COUNT(*) AS n FROM census WHERE sex = 'Female'"
+    notes = ANALYSES["sql"].of(CENSUS, {"sql": text}).preview(CENSUS, (1.0,)).notes
+    assert notes[0].startswith("the error of years is for 48,842 rows. If fewer rows have a value or match a condition")
+    for slug, form, said in (
+        ("mean", {"column": "cost", "where": "region", "equals": "North"}, ["among 3,000 rows"]),
+        ("mean", {"column": "cost"}, [""]),
+        ("groups", {"by": "region", "measures": ["count", "mean"], "column": "cost"}, ["", "in a group of 500 rows"]),
+        ("sql", {"sql": f"SELECT AVG(cost) AS c, COUNT(*) AS n FROM {STATED.name}"}, ["among 3,000 rows", ""]),
+    ):
+        assert [band.condition for band in ANALYSES[slug].of(STATED, form).preview(STATED, (1.0,)).bands] == said
+    mean = ANALYSES["mean"].of(STATED, {"column": "cost", "where": "region", "equals": "North"})
+    found = Result("number", (Series("mean of cost", (Value("", 5.0, 4.0, 6.0),)),), loss=lw.PureDP(1))
+    lines = {line.name: line.text for line in label(mean, STATED, found).lines}
+    assert "The error is for 3,000 rows; fewer rows match the condition, so it will be larger" in lines["error"]
+
+
+def test_where_each_row_is_protected_every_text_counts_rows() -> None:
+    alone = replace(CENSUS, unit="")
+    question = ANALYSES["mean"].of(alone, {"column": "age"})
+    preview = Preview((Band("mean of age", (1.0,)),))
+    answer = Answer("mean", "Mean", {}, 1.0, Result("number", (Series("mean of age", (Value("", 40.0, 30.0, 50.0),)),)))
+    [one] = differences(question, preview, answer, alone)
+    assert "The forecast assumes 48,842 rows, as you stated." in one.why
+    assert "people" not in one.why
+    single = replace(STATED, people=1)
+    assert (single.crowd_size, replace(single, unit="").crowd_size) == ("1 person", "1 row")
+
+
+def test_advice_for_sql_is_advice_for_a_page_and_not_for_python() -> None:
+    stated = replace(STATED, name="clinic", delta=1e-6)
+    bare = replace(stated, columns=tuple(replace(column, keys=(), bounds=None) for column in stated.columns))
+    for statement, text, said in (
+        (
+            stated,
+            "SELECT SUM(patient) FROM clinic",
+            "patient says whose row it is, so it is no number to compute with.",
+        ),
+        (
+            bare,
+            "SELECT SUM(cost) FROM clinic",
+            "state bounds of cost where you state what is public about the table. If",
+        ),
+        (stated, "SELECT AVG(region) FROM clinic", "choose “number” as the type of region and state its bounds"),
+        (stated, "SELECT cost, COUNT(*) FROM clinic GROUP BY cost", "or choose the question “Histogram”."),
+        (stated, "SELECT GEOMEAN(age) FROM clinic", "State bounds above 0 where"),
+        (bare, "SELECT region FROM clinic", "as the type of region and state its bounds"),
+        (bare, "SELECT COUNT(*) FROM clinic WHERE region > 3", "Choose “whole number” as the type of region where"),
+        (stated, "SELECT QUANTILE(age, 2) FROM clinic", "Write 0.5, for example."),
+        (stated, "SELECT AVG(CAST(region AS integer)) FROM clinic", "and FLOOR(x) makes whole numbers."),
+        (stated, "SELECT COUNT(*) FROM clinic TABLESAMPLE 10", "is up to the engine. Leave it out."),
+        (
+            stated,
+            "SELECT patient, COUNT(*) FROM clinic GROUP BY patient",
+            "Group by something that several people share.",
+        ),
+        (
+            stated,
+            "SELECT AVG(total) FROM (SELECT patient, SUM(cost) AS total FROM clinic GROUP BY patient)",
+            "total is computed by the statement, and its bounds do not follow from those that you stated.",
+        ),
+        (replace(bare, delta=0), "SELECT region, COUNT(*) FROM clinic GROUP BY region", "State the keys of region, or"),
+    ):
+        complaint = questions.question(statement, "sql", [("sql", text)]).complaint
+        assert said in complaint
+        assert not re.search(r"lw\.|\w=[\s,{[(]|='|when you open|=0|\bunits?\b", complaint), complaint
+
+
+def test_no_text_of_the_web_takes_delta_for_the_chance_that_a_belief_is_exceeded() -> None:
+    """It is not: Gaussian noise passes the limit of its epsilon far more often than with probability delta."""
+    noise = Gaussian.for_epsilon(1, 1e-6, sensitivity=1)
+    sigma = float(noise.sigma)
+    passed = NormalDist().cdf(0.5 / sigma - sigma)  # the loss at x is (1 + 2x)/2σ², of x from N(0, σ²)
+    assert passed > 10 * 1e-6
+    texts = [*TEMPLATES.parent.rglob("*.html"), *(WEB / "frontend" / "src").rglob("*.ts"), *WEB.glob("[!d]*/**/*.py")]
+    assert len(texts) > 200
+    for file in texts:
+        if "node_modules" not in file.parts:
+            text = file.read_text(encoding="utf-8")
+            assert not re.search(r"(except|fails?) with probability|guarantee (may )?fails?", text), file
+    assert "δ is a small additional probability by which the promise of ε may be exceeded" in releases.WHAT_DELTA_IS

@@ -278,7 +278,7 @@ def test_the_text_about_linkage_says_what_the_library_finds() -> None:
         "day": "{} of 861 patients get a name, and {} of these names are right",
         "month": "{} get a name ({} right)",
     }
-    said |= {"year": "the year alone it is {} ({} right)", "decade": "the decade {} ({} right)"}
+    said |= {"year": "the year, {} get a name ({} right)", "decade": "the decade, {} get a name ({} right)"}
     for born, words in said.items():
         found = linkage(coarsen(hospital, birth_date=born), coarsen(voters, birth_date=born), on=on)
         right = sum(truth[row] == voter for row, voter in found.named.items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from browser import answers_of, close
 
@@ -10,7 +12,7 @@ from lapwing.web.lab.analyses import ANALYSES
 from lapwing.web.lab.analyses.curated import blank
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bundled import EXAMPLES
-from lapwing.web.lab.result import EPSILONS
+from lapwing.web.lab.result import EPSILONS, Value
 
 CLINIC = EXAMPLES["clinic"].statement
 ODD = (0.0123, 0.0777, 0.321, 0.95, 1.234, 5.55)
@@ -59,3 +61,31 @@ def test_each_handle_takes_back_what_the_other_did() -> None:
     there = answers_of([("lab", "errorAt", [EPSILONS, told, epsilon], None) for epsilon in ODD])
     back = answers_of([("lab", "epsilonFor", [EPSILONS, told, error], None) for error in there])
     assert back == [pytest.approx(epsilon, rel=1e-9) for epsilon in ODD]
+
+
+def test_an_error_has_the_same_digits_on_the_page_as_in_its_label_and_files() -> None:
+    rng = random.Random(11)
+    errors = [
+        0.0,
+        0.05,
+        0.0995,
+        0.1,
+        0.1234,
+        0.96,
+        0.999,
+        1.0,
+        1.04,
+        2.5,
+        9.95,
+        9.99,
+        10.0,
+        10.04,
+        70.1,
+        999.5,
+        12345.6,
+    ]
+    errors += [10 ** rng.uniform(-4, 5) for _ in range(200)]
+    middles = [0.0, 7.0, -3.0, 4201.7, 48.829345, -0.123456, 1234567.891]
+    values = [Value("", middle, middle - e, middle + e) for e in errors for middle in middles]
+    calls = [("lab", "offBy", [value.error, 2, value.value], None) for value in values]
+    assert answers_of(calls) == [value.off_by for value in values]

@@ -41,12 +41,14 @@ def test_what_is_said_of_a_year_is_true() -> None:
     assert TEXT.count(f"{added[-1]:.0f} calls") >= 2
     split = HALF * math.sqrt(YEAR)
     assert f"about {math.sqrt(YEAR):.0f}, times as large: {split:.0f} calls" in TEXT
-    ends = f"at most {added[-1]:.0f} calls, the tree by {tree[-1]:.0f}, and the square root by {root[-1]:.0f}"
-    assert ends in TEXT
+    ends = f"the tree is off by at most {tree[-1]:.0f}, and the square root by {root[-1]:.0f}."
+    assert f"at most {added[-1]:.0f} calls. Of the two methods explained below, {ends}" in TEXT
     assert f"On its worst day the tree is off by {max(tree):.0f}" in TEXT
     assert f"That is {max(tree):.0f} calls on the worst day of the year, instead of {added[-1]:.0f}" in TEXT
     assert f"the total is off by at most {root[-1]:.0f} calls" in TEXT
     assert root[-1] < tree[-1] / 2, "its error is less than half of the tree's"
+    twice = root[-1] / HALF
+    assert f"{math.sqrt(twice):.2f} for a year. Together they make it {twice:.2f} times that of one count" in TEXT
     better = sum(one < other for one, other in zip(root, tree, strict=True))
     assert better > 0.97 * YEAR, "better on nearly every day"
     nuclear = float(np.linalg.svd(continual.running(YEAR), compute_uv=False).sum()) / YEAR
@@ -61,7 +63,7 @@ def test_what_is_said_of_a_week_is_true() -> None:
 
 def test_what_is_said_of_nodes_is_true() -> None:
     chosen, nodes = continual.tree(YEAR)
-    assert int(nodes.sum(axis=0).max()) == 9, "nine rows"
+    assert int(nodes.sum(axis=0).max()) == 9, "nine levels"
     assert int(chosen.sum(axis=1).max()) == 8, "a total has at most eight nodes"
     assert (int(chosen[255].sum()), int(chosen[254].sum())) == (1, 8)
 
@@ -110,7 +112,7 @@ def test_every_objective_is_served_and_every_formula_can_be_read() -> None:
 def test_days_and_nodes_can_be_moved(visit: Callable[..., Any]) -> None:
     page = visit().read("counting-for-ever", "?daily-total.days=7&tree-nodes.day=13")
     daily, tree = page.locator(".widget").all()
-    expect(daily.locator(".seen")).to_contain_text("off by at most 21.9 of 20 calls, the tree by 24.8")
+    expect(daily.locator(".seen")).to_contain_text("explained below, the tree is off by at most 24.8")
     expect(daily.locator(".seen")).to_contain_text("For so few days the tree is no help")
     daily.locator("select").select_option("price")
     expect(daily.locator(".seen")).to_contain_text("A fresh noisy total each day would cost")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import FRONTEND
+from browser import FRONTEND, answers_of
 from cases import together
 from school_site import nuggets
 from scipy.stats import binom
@@ -93,6 +93,14 @@ def test_what_is_said_of_batches_is_true() -> None:
     assert 1.9 < central(2, 10_000) / central(2, 40_000) < 2.2, "four times as many people halve epsilon"
     assert 0.28 < central(2, 10_000) / float(clones_closed(2, 10_000, DELTA)) < 0.36, "a third of the closed bound"
     assert central(4, 1_000) > 3.9
+
+
+def test_what_a_shuffler_costs_is_said_for_the_epsilons_for_which_it_is_true() -> None:
+    said = "some 10 to 25 times the central error (for ε up to 1, and from about a thousand people on)"
+    assert said in text_of("local-differential-privacy")
+    sizes = ((people, epsilon) for people in (1_000, 10_000, 1_000_000, 10**8) for epsilon in (0.01, 0.1, 0.5, 1))
+    for error in answers_of([("choice", "models", list(size), None) for size in sizes]):
+        assert 10 < error["shuffled"] / error["central"] < 25
 
 
 def best_guess(epsilon: float, people: int) -> float:

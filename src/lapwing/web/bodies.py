@@ -1,4 +1,4 @@
-"""What may be sent: a megabyte, or more where pictures, videos and tables are taken; and text as UTF-8 only."""
+"""Limits on request bodies: a megabyte, more for pictures, videos and tables; and text as UTF-8 only."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from lapwing.web.school.store.learning import GOALS, KNOWLEDGE, About
 from lapwing.web.school.term import words_of
 from lapwing.web.service.assets import Assets
 from lapwing.web.service.plural import counted
-from lapwing.web.wording import plainly, sentence
+from lapwing.web.wording import bare, plainly, sentence
 
 TEMPLATES = Path(str(files("lapwing") / "web" / "templates"))
 _FOR_YOU = 3
@@ -45,7 +45,7 @@ class Ready:
 
     @classmethod
     def of(cls, text: str) -> Ready:
-        """Made once."""
+        """Compress a text and compute its ETag."""
         plain = text.encode()
         return cls(plain, gzip.compress(plain, 6, mtime=0), f'"{hashlib.sha256(plain).hexdigest()[:20]}"')
 
@@ -85,7 +85,7 @@ class Pages:
         self.templates.globals["asset"] = self.assets.address
         self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
-        self.templates.filters |= {"counted": counted, "plainly": plainly, "sentence": sentence}
+        self.templates.filters |= {"counted": counted, "plainly": plainly, "bare": bare, "sentence": sentence}
         self.templates.globals["linked"] = linked
         self.templates.globals["drawn"] = pictures().__getitem__
 

@@ -1,4 +1,4 @@
-"""Addresses and what answers them: thin functions that hand over to the rest.
+"""All HTTP routes of the application, put together.
 
 Each part of the application has a folder with `routes` and `store`. A module of `routes` makes a `router = personal()`
 and stands in FIRST, or in LATER if it takes long to load. Its functions are plain `def` if they ask the database (they

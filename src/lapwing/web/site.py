@@ -1,4 +1,4 @@
-"""What every request may need: the settings, the database, the pages, the limits and the lab."""
+"""Shared state of requests: the settings, the database, the pages, the limits and the lab."""
 
 from __future__ import annotations
 

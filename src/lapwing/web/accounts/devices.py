@@ -1,4 +1,4 @@
-"""A browser in which somebody signed in before is known again, so that guessing elsewhere never locks them out.
+"""Cookies of known browsers: wrong passwords from elsewhere never lock out somebody who signed in here before.
 
 The cookie holds a random number and our seal of that number and the name. It says nothing about who signed in to
 anybody without our key, opens nothing, and counts for one name only: wrong passwords from this browser are counted

@@ -1,4 +1,4 @@
-"""Who asks: the cookie, what they may do, and proof that a change was meant by them.
+"""Sessions of requests: the cookie, the rights of its owner, and protection against forged requests (CSRF).
 
 A route that changes something belongs to a `personal` router. There it answers only requests that come from our own
 pages: the browser says so (Sec-Fetch-Site, or Origin where it does not know that), and whoever is signed in also

@@ -1,4 +1,4 @@
-"""What an author writes, looked at before anybody else sees it: what it would look like, and what to write instead."""
+"""Preview of a draft for its author, with a list of mistakes and what to write instead."""
 
 from __future__ import annotations
 

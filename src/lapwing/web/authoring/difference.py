@@ -1,4 +1,4 @@
-"""Two texts side by side: what differs, line by line and word by word, and what two people made of one text."""
+"""Differences of two texts, line by line and word by word, and a merge of two changed copies of one text."""
 
 from __future__ import annotations
 

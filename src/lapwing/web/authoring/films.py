@@ -1,4 +1,4 @@
-"""Short videos and their captions: known by their first bytes and kept as they came. Nothing in them is decoded."""
+"""Uploaded videos and captions: recognised by their first bytes and stored unchanged. Nothing in them is decoded."""
 
 from __future__ import annotations
 

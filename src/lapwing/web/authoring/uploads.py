@@ -1,4 +1,4 @@
-"""Pictures that people send: looked at, taken apart and made anew, so that nothing but the picture is left."""
+"""Uploaded pictures: checked, decoded and encoded anew, so that nothing but the picture is left."""
 
 from __future__ import annotations
 

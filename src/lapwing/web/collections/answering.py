@@ -1,4 +1,4 @@
-"""What somebody who takes part is asked, and what their browser will send, in words."""
+"""Texts of the page where somebody takes part: the question, and what their browser will send."""
 
 from __future__ import annotations
 

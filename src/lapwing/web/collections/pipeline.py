@@ -1,4 +1,4 @@
-"""The road of a report as a figure: who is on it, how each of them is, and what they count.
+"""The figure of the servers that a report passes, with the state and the counts of each.
 
 Numbers of the ingestor, and of an aggregator behind no shuffler, are shown in steps of a tenth of a batch, as the open
 batch is. What shufflers count changes with whole batches only, and what is published is public. So no number of

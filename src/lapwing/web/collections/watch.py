@@ -1,4 +1,4 @@
-"""What the parties of a collection say about themselves, asked over the network like anybody could.
+"""Status of the servers of a collection, asked over the network as anybody could.
 
 Each party is asked once in two seconds, however many people look. A page waits two seconds for it and no longer: a
 party that takes more time is shown as it was before, and is silent only if it has not answered after ten. What one of

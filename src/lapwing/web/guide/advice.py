@@ -200,7 +200,10 @@ class Advice:
             f"{at_most(data['out_of_100_after'])} sure. No answer becomes more than "
             f"{written_up(data['odds_factor'], 4)} times as likely because of one person."
         )
-        rare = f" This holds except with probability 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
+        rare = ""
+        if self.plan.delta:
+            one_in = f"1 in {round(1 / self.plan.delta):,}"
+            rare = f" This leaves δ aside, an additional probability of {one_in} by which the promise may be exceeded."
         together = " If both servers work together, they learn every answer." if self._two_servers else ""
         return said + rare + together
 

@@ -118,9 +118,9 @@ STEPS = (
             Question(
                 "groups",
                 "Into how many groups are results split?",
-                "The smallest group decides how much noise is acceptable. Write 1 if there are no groups. If you "
-                "ticked a question about groups, a table or what is most common, only these questions are split. "
-                "Otherwise every result is.",
+                "The smallest group decides how much noise is acceptable. Write 1 if there are no groups. Questions "
+                "about groups, a table or what is most common have a result for each group. If you ticked any of "
+                "them, only they are split. If you ticked none, all your questions are split.",
                 "number",
                 most=MOST_GROUPS,
                 unit="groups",

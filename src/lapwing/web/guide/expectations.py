@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -100,6 +101,15 @@ def group_bars(sizes: Any, drawn: Any, within: float) -> tuple[Bar, ...]:
     return tuple(Bar(f"group {place + 1:,}", float(sizes[place]), float(drawn[place]), within) for place in places)
 
 
+def typical(draws: Sequence[float], exact: float) -> float:
+    """One draw for a picture: half of them are as far off or farther. The first one might be the rarest.
+
+    >>> typical([1033, 1190, 1201], 1200)
+    1190
+    """
+    return sorted(draws, key=lambda value: abs(value - exact))[len(draws) // 2]
+
+
 def people_in(number: float) -> str:
     """So many people, for a sentence.
 
@@ -122,9 +132,11 @@ def one_record_each(rows: int) -> str:
     """What made-up counts rest on, where each person may have several records.
 
     >>> one_record_each(1), one_record_each(5)
-    ('', ' The noise hides 5 records of each person; each made-up person has one.')
+    ('', ' The noise hides up to 5 records of each person. Each made-up person has only one.')
     """
-    return "" if rows == 1 else f" The noise hides {rows} records of each person; each made-up person has one."
+    if rows == 1:
+        return ""
+    return f" The noise hides up to {rows} records of each person. Each made-up person has only one."
 
 
 def _counted(number: float) -> str:

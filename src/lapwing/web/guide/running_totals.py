@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lapwing.mechanisms.continual import Counter, best_counter
-from lapwing.web.guide.expectations import SHARE, Bar, Expectation, Window, counted_in, group_sizes, people_in, share_of
+from lapwing.web.guide.expectations import (
+    SHARE,
+    Bar,
+    Expectation,
+    Window,
+    counted_in,
+    group_sizes,
+    people_in,
+    share_of,
+    typical,
+)
 from lapwing.web.guide.plan import Plan, smallest
 
 if TYPE_CHECKING:
@@ -79,7 +89,7 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
         runs=len(last),
         tried=_tried(f"on the last day, {len(last)} times", kept, len(last), within, plan),
         kept=kept,
-        bars=(Bar(f"after {plan.steps} days", exact, last[0], within),),
+        bars=(Bar(f"after {plan.steps} days", exact, typical(last, exact), within),),
         most=plan.people,
         axis="people" if plan.rows == 1 else "records",
         windows=windows,

@@ -36,14 +36,14 @@ tree = lw.mechanisms.Tree([[2], [2, 3]])  # public: a country with two regions, 
 places = lw.mechanisms.Hierarchy(tree=tree, $spend, sensitivity=$bound)
 country, regions, in_towns = places.release(towns).levels  # whole numbers that add up, none below zero
 print("towns:", in_towns.tolist(), "regions:", regions.tolist(), "all:", country.tolist())
-print("±", [round(max(widths), 1) for widths in places.half_widths(0.95)], "from the country to the towns")""",
+print("±", [round(float(max(widths)), 1) for widths in places.half_widths(0.95)], "from the country to the towns")""",
     "top": """
 choice = lw.PermuteAndFlip(epsilon=$epsilon, sensitivity=$bound, candidates=list(favourites), monotone=True)
 print("favourite:", choice.release(list(favourites.values())))""",
     "mean": """
-# Bounds are public and never read from the data; count is a public lower bound of the number of people.
+# Bounds are public and never read from the data. So is count: there are at least so many people.
 mean = lw.mechanisms.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)
-print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=$sure))""",
+print("mean age:", round(mean.release(ages), 2), "±", round(mean.accuracy(0.95, count=$sure), 2))$yours""",
     "quantile": """
 median = lw.mechanisms.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)$each
 print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
@@ -81,6 +81,8 @@ model = LinearRegression(epsilon=$epsilon_each, bounds=(18, 90), target_bounds=(
 print(model.quote(columns=1))
 print("slope:", model.fit(age, cost).coef_)  # predictions cost nothing more""",
 }
+_YOURS = """
+print("with {people:,} people: ±", round(mean.accuracy(0.95, count={people}), 4))"""
 _CONCENTRATED = {
     "count": """
 smokers = lw.Gaussian.for_rho($rho, sensitivity=$bound, on_grid=True)
@@ -262,7 +264,8 @@ def _curated(plan: Plan) -> str:
     times = _times(plan)
     values = {
         "times": str(times),
-        "sure": str(2 * times),
+        "sure": str(3 * times),
+        "yours": _YOURS.format(people=plan.people) if plan.people >= MOST_MADE_UP + 3 else "",
         "epsilon": number(plan.part_epsilon),
         "epsilon_each": number(plan.part_epsilon / plan.rows),
         "choosing": number(plan.choosing_epsilon),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lapwing.mechanisms import Laplace
 from lapwing.web.guide import with_curator
-from lapwing.web.guide.expectations import MADE_UP, RANGE, Bar, Expectation, ages, number, share_of
+from lapwing.web.guide.expectations import MADE_UP, RANGE, Bar, Expectation, ages, number, share_of, typical
 from lapwing.web.guide.plan import Plan
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def mean(plan: Plan, entropy: Entropy) -> Expectation:
         relative_to="the range",
         runs=_RUNS,
         kept=sum(abs(value - exact) <= within for value in shown),
-        bars=(Bar("mean", exact, shown[0], within),),
+        bars=(Bar("mean", exact, typical(shown, exact), within),),
         most=RANGE,
         axis="the range of the numbers",
     )

@@ -38,6 +38,7 @@ from lapwing.web.guide.expectations import (
     one_record_each,
     people_in,
     share_of,
+    typical,
 )
 from lapwing.web.guide.plan import Plan, shortened, smallest
 
@@ -70,7 +71,7 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
         relative_to="all people",
         runs=_OFTEN,
         kept=sum(abs(value - exact) <= within for value in draws),
-        bars=(Bar("say yes", exact, draws[0], within),),
+        bars=(Bar("say yes", exact, typical(draws, exact), within),),
         most=plan.people,
         axis="people" if plan.rows == 1 else "records",
     )
@@ -159,13 +160,14 @@ def mean(plan: Plan, entropy: Entropy) -> Expectation:
     draws = [draw(entropy) for _ in range(_SELDOM)]
     return Expectation(
         mechanism="Laplace noise on a sum and a count",
-        sentence=f"With 95 % confidence, the mean of numbers between 0 and {RANGE} is off by at most {number(within)}, "
-        f"{share_of(within / RANGE, 'the range')}. Narrower bounds make the error smaller.",
+        sentence=f"With 95 % confidence, the mean of numbers between 0 and {RANGE} over {people_in(plan.people)} is "
+        f"off by at most {number(within)}, {share_of(within / RANGE, 'the range')}. Narrower bounds make the error "
+        "smaller.",
         error=within / RANGE,
         relative_to="the range",
         runs=_SELDOM,
         kept=sum(abs(value - exact) <= within for value in draws),
-        bars=(Bar("mean", exact, draws[0], within),),
+        bars=(Bar("mean", exact, typical(draws, exact), within),),
         most=RANGE,
         axis="the range of the numbers",
     )
@@ -188,7 +190,7 @@ def quantile(plan: Plan, entropy: Entropy) -> Expectation:
         relative_to=whose,
         runs=_SELDOM,
         kept=sum(abs(rank) <= within + step for rank in ranks),
-        bars=(Bar("rank of the median", people / 2, people / 2 + ranks[0], min(within, people / 2)),),
+        bars=(Bar("rank of the median", people / 2, people / 2 + typical(ranks, 0), min(within, people / 2)),),
         most=people,
         axis="people, in order",
     )
@@ -216,7 +218,7 @@ def table(plan: Plan, entropy: Entropy) -> Expectation:
         relative_to="the smallest group",
         runs=_SELDOM,
         kept=sum(abs(value - exact) <= off for value in draws),
-        bars=(Bar("mean of the smallest group", exact, draws[0], off),),
+        bars=(Bar("mean of the smallest group", exact, typical(draws, exact), off),),
         most=RANGE,
         axis="the range of the numbers",
     )

@@ -22,6 +22,7 @@ from lapwing.web.guide.expectations import (
     number,
     people_in,
     share_of,
+    typical,
 )
 from lapwing.web.guide.plan import Plan
 
@@ -58,7 +59,7 @@ def count(plan: Plan, entropy: Entropy) -> Expectation:
         relative_to="all people",
         runs=len(runs),
         kept=sum(bool(abs(run.off_by[0]) * scale <= within) for run in runs),
-        bars=(Bar("say yes", exact, exact + float(runs[0].off_by[0]) * scale, within),),
+        bars=(Bar("say yes", exact, exact + typical([float(run.off_by[0]) for run in runs], 0) * scale, within),),
         most=plan.reports,
         axis="people",
     )
@@ -116,7 +117,9 @@ def mean(plan: Plan, entropy: Entropy) -> Expectation:
         relative_to="the range",
         runs=len(estimates),
         kept=sum(abs(estimate.mean - exact) / scale <= within for estimate in estimates),
-        bars=(Bar("mean", exact, exact + (estimates[0].mean - exact) / scale, within),),
+        bars=(
+            Bar("mean", exact, exact + typical([estimate.mean - exact for estimate in estimates], 0) / scale, within),
+        ),
         most=RANGE,
         axis="the range of the numbers",
     )

@@ -67,6 +67,16 @@ class Analysis(ABC):
     def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From what was typed, or an `InvalidParameter` that says what to write instead."""
 
+    @property
+    def asked(self) -> str:
+        """What is asked, for a title: of which columns, and what each is for. If empty, what was chosen is listed."""
+        return ""
+
+    @property
+    def rows(self) -> str:
+        """Which rows it is about, if not all: "only rows where sex is female"."""
+        return ""
+
     @abstractmethod
     def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """How far off it would be, at every place of the slider or at these, without the data. Under a second."""

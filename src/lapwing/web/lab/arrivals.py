@@ -1,4 +1,4 @@
-"""Files on their way to the lab: room is kept for what has come, not for what somebody says will come.
+"""Disk space for uploads to the lab: reserved for what has arrived, not for what was announced.
 
 A connection that declares two gigabytes and sends nothing holds nothing. One that sends is granted the next stretch of
 the disk when it needs it; when there is no room for that, it ends, and what came of it is removed.

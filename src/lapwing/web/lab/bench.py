@@ -1,4 +1,4 @@
-"""Data sets of browsers: each in a folder of its own, for two hours after it was last used, and for nobody else.
+"""Benches: the data sets of one browser, in a folder of its own, deleted two hours after the last use.
 
 A route of the lab takes the bench of the address; whoever did not bring it gets the answer for what does not exist:
 

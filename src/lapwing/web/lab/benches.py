@@ -1,4 +1,4 @@
-"""Where benches live: one folder for each process, for its owner only, and nothing of it left behind.
+"""Folders of benches: one for each process, readable by its owner only, and removed at the end.
 
 The folder is locked as long as the process lives. What a process left that was killed is removed when the next one
 starts; what nobody used for two hours (`Settings.lab_lasts`) is removed by a sweep; the rest when the process ends.

@@ -1,4 +1,4 @@
-"""Tables to begin with: nobody exists in three of them, and the fourth is old and public, so teaching mode is on."""
+"""Data sets that come with the lab: three are invented, and one is old and public, so teaching mode is on."""
 
 from __future__ import annotations
 

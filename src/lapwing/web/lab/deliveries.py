@@ -1,4 +1,4 @@
-"""What somebody brings: written to disk as it comes, then taken in by a job of its bench."""
+"""Uploads to the lab: written to disk as they arrive, then taken in by a job of the bench."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers as files: what was released, as CSV, picture, script or notebook; the exact side by a way of its own."""
+"""Downloads of an answer: CSV, picture, script or notebook. Exact values of teaching mode have files of their own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def file(
 ) -> Response:
     """A private answer as one kind of file."""
     if kind == "csv":
-        return _sent(figures.to_csv(answer.result), "text/csv; charset=utf-8", "answer.csv")
+        return _sent(figures.to_csv(answer.result, answer.title), "text/csv; charset=utf-8", "answer.csv")
     if kind == "png":
         return _sent(figures.to_png(answer.result, answer.title), "image/png", "answer.png")
     if kind not in ("py", "ipynb"):
@@ -43,15 +43,15 @@ def file(
     return _sent(text, "application/x-ipynb+json", "ask.ipynb")
 
 
-def exact(result: Mapping[str, Any]) -> Response:
+def exact(result: Mapping[str, Any], title: str) -> Response:
     """The exact side, marked in every row and in its name."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(("series", "label", "exact value", "mark"))
+    writer.writerow(("series", "label", "exact value", "mark", "question"))
     for series in result["series"]:
         for value in series["values"]:
             named = (defused(series["name"]), defused(value["label"]))
-            writer.writerow((*named, value["value"], NOT_PRIVATE))
+            writer.writerow((*named, value["value"], NOT_PRIVATE, defused(title)))
     return _sent(text.getvalue(), "text/csv; charset=utf-8", "exact-NOT-PRIVATE.csv")
 
 

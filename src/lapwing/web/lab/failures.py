@@ -1,4 +1,4 @@
-"""The breaker of a table of the lab: what fails once rows are read is on record before anybody hears of it.
+"""The breaker of a table in the lab: a question that fails after rows were read is recorded before anybody hears of it.
 
 The curator has its own failures on record (`lapwing.curator.ask.breaker`). This is for what the lab does itself: rows
 that it reads for a model, the fit, and every question that takes too long.

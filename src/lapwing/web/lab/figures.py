@@ -1,10 +1,11 @@
-"""An answer to take away: as a picture in the house's colours, and as a table for a spreadsheet."""
+"""Downloads of an answer as a picture, and as a table for a spreadsheet."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,18 +20,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BARS, MOST_PANELS = 40, 8
+WIDE = 80
+"""Characters of a line of a title."""
+ROWS = ", only rows where "
+"""What stands in a title before the filter."""
 
 
-def to_csv(result: Result) -> str:
-    """One line for each value. Text that a spreadsheet would run is quoted; numbers are left as they are."""
+def to_csv(result: Result, title: str = "") -> str:
+    """One line for each value, with what was asked of which rows.
+
+    Text that a spreadsheet would run is quoted. Numbers are left as they are.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["series", "label", "x", "value", "low", "high", "private"])
+    writer.writerow(["series", "label", "x", "value", "low", "high", "private", "question"])
     private = "yes" if result.private else "no"
     for series in result.series:
         for value in series.values:
             numbers = [_digits(number) for number in (value.x, value.value, value.low, value.high)]
-            writer.writerow([defused(series.name), defused(value.label), *numbers, private])
+            writer.writerow([defused(series.name), defused(value.label), *numbers, private, defused(title)])
     return out.getvalue()
 
 
@@ -48,7 +56,7 @@ def to_png(result: Result, title: str = "") -> bytes:
             (_lying if lying else _along)(axes, panel, result)
             charts.title(axes, _cut(panel[0].name))
         if title:
-            figure.suptitle(_cut(title, 80), x=0.01, ha="left", fontsize=12, color=INK, parse_math=False)
+            figure.suptitle(_lines(title), x=0.01, ha="left", fontsize=12, color=INK, parse_math=False)
         charts.caption(figure, _caption(result))
         out = io.BytesIO()
         charts.save(figure, out, format="png", dpi=160, metadata={"Software": None})
@@ -87,7 +95,7 @@ def _lying(axes: Axes, panel: Sequence[Series], result: Result) -> None:
         if ends:
             charts.whisker(axes, ends, place)
         right = max(bar.value, ends[1] if ends else bar.value, 0.0)
-        charts.beside(axes, right, place, _said(bar.value, ends), size=8.5)
+        charts.beside(axes, right, place, written(bar), size=8.5)
     charts.rows(axes, [_cut(bar.label) for bar in values])
     charts.even_ticks(axes.xaxis)
     axes.axvline(0, color=LINE, lw=1)
@@ -123,12 +131,6 @@ def _ends(value: Value) -> tuple[float, float] | None:
     return value.low, value.high
 
 
-def _said(value: float, ends: tuple[float, float] | None) -> str:
-    """A value with as many digits as its error leaves meaning to."""
-    half = (ends[1] - ends[0]) / 2 if ends else 0.0
-    return digits.number(value) if half <= 0 else f"{value:,.{max(0, min(9, 1 - math.floor(math.log10(half))))}f}"
-
-
 def _caption(result: Result) -> str:
     if result.loss is None:
         return "exact, and not private: for those who may see the data anyway"
@@ -146,6 +148,21 @@ def _caption(result: Result) -> str:
 
 def _cut(text: str, most: int = charts.LONGEST_LABEL) -> str:
     return charts.cut(digits.visible(text), most)
+
+
+def _lines(title: str) -> str:
+    """A title on as many lines as it needs, up to three. Which rows were used is never left out."""
+    shown = digits.visible(title)
+    question, separator, rows = shown.rpartition(ROWS)
+    if not separator or len(textwrap.wrap(shown, WIDE)) <= 3:
+        return "\n".join(textwrap.wrap(shown, WIDE, max_lines=3, placeholder="…"))
+    used = f"{ROWS.lstrip(', ')}{rows}"
+    half = WIDE - 15
+    if len(used) > 2 * half:  # a long name keeps its beginning, and the condition its end
+        used = f"{used[:half]}…{used[-half:]}"
+    below = textwrap.wrap(used, WIDE, max_lines=2, placeholder="…")
+    above = textwrap.wrap(f"{question},", WIDE, max_lines=3 - len(below), placeholder="…")
+    return "\n".join([*above, *below])
 
 
 def _digits(number: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Why an error came out other than foretold, in words, for the page of an answer.
+"""Explain on the page of an answer why its error differs from the forecast.
 
 Privacy: both are public. A forecast follows from what was stated; an interval is part of the answer.
 """
@@ -9,11 +9,12 @@ import math
 from dataclasses import dataclass
 
 from lapwing.privacy.notation import written_up
+from lapwing.web.lab.analyses.curated import CuratedAnalysis
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
-from lapwing.web.lab.result import Preview, Series
+from lapwing.web.lab.result import Preview, Series, Value
 from lapwing.web.lab.statement import Statement
 
 ALIKE = 1.15
@@ -36,20 +37,28 @@ class Difference:
 
 def differences(analysis: Analysis, preview: Preview, answer: Answer, statement: Statement) -> tuple[Difference, ...]:
     """The outputs whose intervals are clearly wider or narrower than the forecast, a preview at the same epsilon."""
-    surprises, people = [], statement.people
+    surprises = []
     by_name = {band.output: band for band in preview.bands}
     for series in answer.result.series:
-        band, errors = by_name.get(series.name), _errors(series)
+        band, inside = by_name.get(series.name), _inside(series)
+        errors = [value.error or 0.0 for value in inside]
         foretold = None if band is None or band.measured_in else band.errors[0]
         if not foretold or not errors:
             continue  # what is foretold in ranks is no interval of values
         low, high = min(errors), max(errors)
         if high < ALIKE * foretold and foretold < ALIKE * low:
             continue
-        why = BY_COINS if isinstance(analysis, Local) else _why(low, high, foretold, len(errors), people)
+        if isinstance(analysis, Local):
+            why = BY_COINS
+        elif isinstance(analysis, CuratedAnalysis) and analysis.secret:
+            why = _of_secret_groups(high, foretold)
+        else:
+            groups = analysis.groups(statement) if isinstance(analysis, CuratedAnalysis) else len(errors)
+            why = _why(low, high, foretold, groups, statement.crowd_size)
         if _says_nothing(analysis, series, statement):
             why += " This interval is as wide as the bounds, so the answer says almost nothing."
-        came = f"± {_said(low)}" if high < 1.05 * low else f"± {_said(low)} to ± {_said(high)}"
+        least, most = (pick(inside, key=lambda value: value.error or 0.0).off_by for pick in (min, max))
+        came = f"± {most}" if high < 1.05 * low else f"± {least} to ± {most}"
         surprises.append(Difference(series.name, f"± {_said(foretold)}", came, why))
     return tuple(surprises)
 
@@ -69,29 +78,43 @@ def _said(error: float) -> str:
     return f"{math.ceil(error):,}" if error >= 1000 else written_up(error, 3)
 
 
-def _errors(series: Series) -> list[float]:
-    """How far off each value may be, where its interval is as wide as its noise: not if all of it lies beyond 0."""
+def _inside(series: Series) -> list[Value]:
+    """The values whose intervals are as wide as their noise: not if all of it lies beyond 0."""
     inside = [value for value in series.values if {value.low, value.high} != {value.value, 0.0}]
-    return [value.error for value in inside if value.error is not None and value.error > 0]
+    return [value for value in inside if value.error is not None and value.error > 0]
 
 
-def _why(low: float, high: float, foretold: float, groups: int, people: int) -> str:
+def _of_secret_groups(high: float, foretold: float) -> str:
+    """The forecast knows no group, and so is that of the smallest one that is likely shown."""
+    basis = "Which groups there are is private, so the forecast is for the smallest group that is likely shown. "
+    if high > ALIKE * foretold:
+        return f"{basis}A group here has fewer rows with a value, and the same noise is divided by fewer rows."
+    return f"{basis}The groups here are larger, and the same noise is divided by more rows."
+
+
+def _why(low: float, high: float, foretold: float, groups: int, crowd: str) -> str:
     """The forecast takes rows for granted that were stated; the interval knows the noisy count."""
-    shared = f"The forecast shares {people:,} people, as you stated, equally among {groups} groups. "
+    shared = f"The forecast shares {crowd}, as you stated, equally among {groups} groups. "
     if groups > 1 and low > ALIKE * foretold:
         return f"{shared}Every group here has fewer rows than that, and the same noise is divided by fewer rows."
-    if groups > 1 and low * ALIKE < high:
+    if groups > 1 and high > ALIKE * foretold:
         return (
             f"{shared}In fact groups differ in size. A small group has a larger error, because the same noise is "
             "divided by fewer rows."
         )
+    if groups > 1:
+        which = "These" if ALIKE * high < foretold else "Some of these"
+        return (
+            f"{shared}It holds for any data, even the worst. {which} intervals are narrower because more rows had a "
+            "value, or because the answers are far from both bounds."
+        )
     if high > foretold:
         return (
-            f"The forecast assumes {people:,} people, as you stated. Fewer rows were behind this answer: "
+            f"The forecast assumes {crowd}, as you stated. Fewer rows were behind this answer: "
             "a filter leaves some out, cells are empty, or the cells are not written as numbers. The same noise is "
             "then divided by fewer rows."
         )
     return (
-        f"The forecast assumes {people:,} people, as you stated, and holds for any data, even the worst. The interval "
-        "is narrower, because more rows were behind the answer, or because the answer lies well inside the bounds."
+        f"The forecast assumes {crowd}, as you stated, and holds for any data, even the worst. The interval is "
+        "narrower because more rows had a value, or because the answer is far from both bounds."
     )

@@ -1,4 +1,4 @@
-"""Three attacks against one very answer: is somebody in, everybody but one, and the same question again and again.
+"""Three attacks on an answer of the lab: membership, everybody but one, and repeated questions.
 
     limits      no data: what no attacker can exceed, by theorems
     play        teaching mode only: one unit of the real table is the target. The attacker knows all other rows and the

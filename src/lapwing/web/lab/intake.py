@@ -1,4 +1,4 @@
-"""A file becomes a Parquet file with one row for each line: in bounded memory, guessing nothing from the rows.
+"""Turn an uploaded file into a Parquet file, one row for each line, in bounded memory. Rows decide nothing.
 
 The cells of a CSV stay text until the owner states their types; a Parquet file has its types in its schema. A line
 that does not fit is treated by a rule, without a word about which: missing cells are empty, those too many left out.

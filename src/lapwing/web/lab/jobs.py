@@ -1,4 +1,4 @@
-"""Long work, beside the requests: how far it is, what came out, and a way to stop it.
+"""Background jobs: start, progress, result, and cancelling.
 
     def work(progress: Progress) -> Result:
         return question.release(data, epsilon, progress)

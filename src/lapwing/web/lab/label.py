@@ -1,17 +1,19 @@
-"""The label of an answer: what it promises to whom, and what it does not, in a few lines that travel with it."""
+"""The privacy label of an answer: what it promises to whom, and what it does not, in a few lines."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lapwing.privacy import Ledger, Loss, explain
 from lapwing.privacy.notation import written_up
+from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
-from lapwing.web.lab.result import Preview, Result
+from lapwing.web.lab.result import Preview, Result, measured
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.service.plural import counted
 
@@ -62,13 +64,15 @@ def label(
     lines = [
         Line("protected", "Protected", f"one {loss.unit}"),
         Line("relation", "Compared", _relation(analysis, loss)),
-        Line("epsilon", "Epsilon ε", f"{float(explanation.data['epsilon']):g}"),
-        Line("delta", "Delta δ", f"{float(explanation.data['delta']):g}"),
+        Line("epsilon", "Epsilon ε", written_up(float(explanation.data["epsilon"]))),
+        Line("delta", "Delta δ", written_up(float(explanation.data["delta"]))),
         Line("in words", "In words", explanation.text),
         Line("mechanism", "Mechanism", shown.mechanism),
         Line("stated", "Stated", _stated(statement)),
         Line("contributions", "Rows that count", _contributions(analysis, statement)),
-        *_errors(shown),
+        *_errors(
+            shown, statement.unit != "", analysis.basis(statement) if isinstance(analysis, CuratedAnalysis) else ()
+        ),
     ]
     if ledger is not None:
         lines.append(Line("left", "Left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))
@@ -88,7 +92,7 @@ def _relation(analysis: Analysis, loss: Loss) -> str:
 
 
 def _stated(statement: Statement) -> str:
-    facts = [f"about {statement.people:,} people"]
+    facts = [f"about {statement.crowd_size}"]
     for column in statement.columns:
         if column.bounds:
             facts.append(f"{column.name} from {column.bounds[0]:g} to {column.bounds[1]:g}")
@@ -105,8 +109,9 @@ def _contributions(analysis: Analysis, statement: Statement) -> str:
     return f"at most {counted(most, 'row')} of one {statement.unit} count{'' if most > 1 else 's'}"
 
 
-def _errors(shown: Preview) -> list[Line]:
-    """What holds with a confidence, and apart from it what is only a guess, with what it assumes."""
+def _errors(shown: Preview, of_people: bool, basis: Sequence[str]) -> list[Line]:
+    """What holds with a confidence and what it rests on, and apart from it what is only a guess."""
+    lines: list[Line] = []
     bounds: list[str] = []
     guesses: list[str] = []
     why: dict[str, None] = {}
@@ -115,13 +120,25 @@ def _errors(shown: Preview) -> list[Line]:
         if error is None:
             bounds.append(f"{band.output}: depends on the data")
             continue
-        said = f"± {_plain(error)} {band.measured_in}".rstrip()
+        if band.measured_in == THRESHOLD:
+            sure = f"{100 * shown.confidence:g} %"
+            have = (
+                counted(math.ceil(error), "person has", "people have")
+                if of_people
+                else counted(math.ceil(error), "row has", "rows have")
+            )
+            text = f"{band.output} that at least {have}, with a probability of {sure} or more"
+            lines.append(Line("shown", "Shown", f"{text}. A rarer one may be shown, too"))
+            continue
+        said = f"± {measured(_plain(error), band.measured_in)}"
         if band.why:
             guesses.append(f"{band.output}: about {said}")
             why[band.why] = None
         else:
             bounds.append(f"{band.output}: {said}")
-    lines = [Line("error", f"Error, with {100 * shown.confidence:g} % confidence", "; ".join(bounds))] if bounds else []
+    if bounds:
+        said = ". ".join(("; ".join(bounds), *(f"{rest[0].upper()}{rest[1:]}" for rest in basis)))
+        lines.append(Line("error", f"Error, with {100 * shown.confidence:g} % confidence", said))
     if guesses:
         lines.append(Line("guess", "Estimated error, not guaranteed", f"{'; '.join(guesses)}. {' '.join(why)}"))
     return lines

@@ -22,7 +22,8 @@ def notebook(
         "",
         analysis.summary,
         "",
-        "Everything below is what you stated. Nothing was read from the data. Change what is wrong. "
+        *((f"It uses {scripts.one_line(analysis.rows)}.", "") if analysis.rows else ()),
+        "Everything below is what you stated, or what a look at the data found and you kept. Change what is wrong. "
         f"{scripts.where(file)}",
     ]
     cells = [

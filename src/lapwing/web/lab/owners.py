@@ -1,4 +1,4 @@
-"""Whose bench it is: a browser is known by a secret that it keeps as a cookie."""
+"""The owner of a bench: a browser, known by a secret cookie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody sent, made into UTF-8 text in a file: unpacked, decoded and checked in one pass, a piece at a time."""
+"""Turn an uploaded file into UTF-8 text: unpacked, decoded and checked in one pass, a piece at a time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Bounds and keys for those who do not know them: found privately at a price, or, in teaching mode, read from the data.
+"""Propose bounds and keys: found privately at a price or, in teaching mode, read from the data.
 
 Bounds: one private histogram over public bins whose ends are 1, 2, 5, 10, … on both sides of zero. The outermost bins
-that hold more people than noise explains say how far the values reach. Keys: the curator's private selection, which
+that hold more rows than noise explains say how far the values reach. Keys: the curator's private selection, which
 shows a key only if enough people have it, at a small delta.
 """
 
@@ -45,9 +45,14 @@ class Proposal:
     why: str = ""
     private: bool = True
 
+    @property
+    def found(self) -> bool:
+        """Whether there is anything to put into the form."""
+        return bool(self.bounds or self.keys)
+
 
 def threshold(epsilon: float, rows: int = 1) -> int:
-    """How many people a bin must seem to hold so that noise alone is not the reason, for all bins together."""
+    """How many rows a bin must seem to hold so that noise alone is not the reason, for all bins together."""
     return math.ceil(rows * math.log(len(EDGES) / MISTAKE) / epsilon)
 
 
@@ -56,11 +61,33 @@ def delta_for_keys(statement: Statement) -> float:
     return min(statement.delta / 4, 0.01 / statement.people)
 
 
+def can_have_bounds(column: StatedColumn) -> bool:
+    """Whether a look for bounds of this column can find any: numbers have bounds, words and dates have none."""
+    return column.type in ("number", "integer")
+
+
+def to_look_at(statement: Statement) -> dict[str, tuple[str, ...]]:
+    """The columns that a private look may be about, those for which nothing is stated yet first."""
+    columns = [column for column in statement.columns if column.name != statement.unit]
+    bounds = sorted(filter(can_have_bounds, columns), key=lambda column: column.bounds is not None)
+    keys = columns if statement.delta else []
+    keys.sort(key=lambda column: (bool(column.keys), column.type != "text"))
+    return {
+        what: tuple(column.name for column in columns)
+        for what, columns in (("bounds", bounds), ("keys", keys))
+        if columns
+    }
+
+
 def private_bounds(data: Data, column: str, epsilon: float, progress: Progress = lambda _: None) -> Proposal:
     """Bounds that most values lie between, charged to the ledger.
 
     Privacy: one histogram over public bins, released by the curator; the rest looks at its noisy counts only.
     """
+    if not can_have_bounds(data.statement.column(column)):
+        why = "is no number, so a look for its bounds would find nothing"
+        hint = "Nothing was spent. If its values are numbers, choose “number” as its type and save the form first."
+        raise InvalidParameter("column", column, why, hint)
     stated = _as_number(data.statement, column)
     table = stated.open(data.path, data.ledger)
     answer = answered(data, table.agg(lw.histogram(column, edges=EDGES)), progress, epsilon=epsilon)
@@ -69,7 +96,7 @@ def private_bounds(data: Data, column: str, epsilon: float, progress: Progress =
     filled = [ends for ends, count in zip(pairwise(EDGES), counts, strict=True) if count >= least]
     paid = f"ε = {epsilon:g}"
     if not filled:
-        why = f"Asked privately for {paid}: no range has enough people ({least} at this price)."
+        why = f"Asked privately for {paid}: no range has enough rows ({least:,} are needed at this price)."
         return Proposal(why=f"{why} State bounds yourself, or pay more.")
     low, high = filled[0][0], filled[-1][1]
     if 0 < low <= high / 10:  # the few bins next to zero are narrow, and cost nothing
@@ -101,7 +128,7 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
         return Proposal(
             why=f"Asked privately for {paid}: no key is frequent enough to be shown. Pay more, or state keys yourself."
         )
-    return Proposal(keys=keys, why=f"Found privately for {paid}. Rare keys are not among them.")
+    return Proposal(keys=keys, why=f"Found privately for {paid}. Rare keys are usually not among them.")
 
 
 def read_bounds(path: Path, column: str, type: Type, notation: Notation = PLAIN) -> Proposal:

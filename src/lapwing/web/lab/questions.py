@@ -1,4 +1,4 @@
-"""Questions as forms have them: which ones a table has columns for, and what was typed."""
+"""Questions of the lab as forms: which ones fit a table, and what was typed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from lapwing.web.lab.analyses.forms import Refused
 from lapwing.web.lab.analysis import Analysis, Field
 from lapwing.web.lab.statement import Statement
 from lapwing.web.service.problems import Problem
+from lapwing.web.wording import plainly
 
 Asked = dict[str, Any]
 """What was typed, by the name of the field; a list where several can be chosen."""
-LONGEST_TITLE = 60
+LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,20 @@ class Question:
 
     @property
     def title(self) -> str:
-        """In a few words: the kind and what was chosen."""
+        """In a few words: the kind, what was chosen, and which rows were used if not all."""
+        return ", ".join(part for part in (self._named, self.analysis.rows if self.analysis else "") if part)
+
+    @property
+    def _named(self) -> str:
+        if self.analysis is not None and self.analysis.asked:
+            return f"{self.kind.title}: {self.analysis.asked}"
         chosen = [field for field in self.fields if field.titled and field.choices and self.asked.get(field.name)]
         named = [_listed(self.asked[field.name]) for field in chosen]
-        typed = [] if named else [_cut(self.asked[field.name]) for field in self.fields if field.kind == "text"]
+        typed = (
+            []
+            if named
+            else [_cut(self.asked[field.name]) for field in self.fields if field.titled and field.kind == "text"]
+        )
         said = ", ".join(part for part in (*named, *typed) if part)
         return f"{self.kind.title}: {said}" if said else self.kind.title
 
@@ -85,7 +96,7 @@ def _understood(
         wrong = error.name if any(field.name == error.name for field in fields) else ""
         return Question(slug, kind, fields, form, None, complaint(error, fields), wrong)
     except LapwingError as error:
-        return Question(slug, kind, fields, form, None, str(error))
+        return Question(slug, kind, fields, form, None, plainly(str(error)))
 
 
 def complaint(error: InvalidParameter, fields: tuple[Field, ...]) -> str:
@@ -94,7 +105,7 @@ def complaint(error: InvalidParameter, fields: tuple[Field, ...]) -> str:
         return str(error)
     label = next((field.label for field in fields if field.name == error.name), error.name)
     said = str(error).removeprefix(error.name)
-    return f"{label}{said}"
+    return plainly(f"{label}{said}")
 
 
 def _askable(fields: tuple[Field, ...]) -> bool:
@@ -117,8 +128,9 @@ def _sent(fields: tuple[Field, ...], sent: Iterable[tuple[str, str]]) -> Asked:
     for name, value in sent:
         by_name.setdefault(name, []).append(value)
     values = _first(fields)
+    whole = all(field.name in by_name for field in fields if field.kind != "many")  # a link may name a few fields only
     for field in fields:
-        if field.kind == "many":
+        if field.kind == "many" and (whole or field.name in by_name):
             values[field.name] = by_name.get(field.name, [])
         elif field.name in by_name:
             values[field.name] = by_name[field.name][-1]

@@ -1,4 +1,4 @@
-"""Asking: what a question would cost, its release, and what teaching mode adds.
+"""Quotes and releases of the lab, and what teaching mode adds to them.
 
 Everything here is handed to `routes/lab_asking.py`; nothing here knows about HTTP but its refusals.
 """
@@ -14,13 +14,14 @@ from typing import Any
 from lapwing.errors import BudgetExceeded, EngineFailed, LapwingError
 from lapwing.web.lab import games
 from lapwing.web.lab.analyses import ANALYSES, effects
+from lapwing.web.lab.analyses.curated import THRESHOLD
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer, Bench
 from lapwing.web.lab.budget import covers
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.jobs import PLAIN, Progress, TooLong
 from lapwing.web.lab.questions import Question
-from lapwing.web.lab.result import EPSILONS, Budget, Preview, QuestionHandles, Result
+from lapwing.web.lab.result import EPSILONS, Budget, Preview, QuestionHandles, Result, measured
 from lapwing.web.lab.statement import Statement
 from lapwing.web.service.problems import Problem
 from lapwing.web.wording import sentence
@@ -30,6 +31,7 @@ TIMES = (10, 100)
 MOST_DRAWN = 60
 """Numbers of one answer that are followed through many draws."""
 MOST_EPSILON = 100.0
+WHAT_DELTA_IS = "δ is a small additional probability by which the promise of ε may be exceeded."
 _one_at_a_time = threading.Lock()
 _latest = 0.0
 
@@ -86,15 +88,14 @@ def told(bench: Bench, question: Question) -> QuestionHandles:
 
 def _based_on(preview: Preview, statement: Statement, left: Budget) -> list[str]:
     """What a forecast and the guarantee rest on, a sentence each."""
-    word = f"{statement.unit_word}s" if statement.unit else "rows"
     based = [
         f"Noise: {preview.mechanism or 'part of the method'}.",
         f"Protected: whether one {statement.unit_word} is in the table.",
-        f"You stated about {statement.people:,} {word}. Previews use that number; the guarantee does not.",
+        f"You stated about {statement.crowd_size}. Previews use that number; the guarantee does not.",
     ]
     if preview.delta:
         of = f" of {left['delta_left']:.1e} left" if "delta_left" in left else ""
-        based.append(f"It also takes δ = {preview.delta:.1e}{of}: the probability that the guarantee fails.")
+        based.append(f"It also takes δ = {preview.delta:.1e}{of}. {WHAT_DELTA_IS}")
     return [*based, *(sentence(note) for note in preview.notes)]
 
 
@@ -119,10 +120,10 @@ def too_much(bench: Bench, analysis: Analysis | None = None) -> str:
     said = f"{left:.3g} is left, so this was not asked and nothing was spent."
     for band in previewed(analysis, bench.stated, (left,)).bands if analysis else ():
         [error] = band.errors
-        if error is not None:
-            measured = f" {band.measured_in}" if band.measured_in else ""
+        if error is not None and band.measured_in != THRESHOLD:
             about = "about " if band.why else ""
-            return f"{said} That is enough for {band.output} to within {about}{error:.3g}{measured}."
+            of = f"{band.output} {band.condition}".rstrip()
+            return f"{said} That is enough for {of} to within {about}{measured(f'{error:.3g}', band.measured_in)}."
     return f"{said} Ask with {left:.3g} or less."
 
 
@@ -285,11 +286,11 @@ def clipping(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any
     column = effects.clippable(analysis, bench.stated)
     if column is None or column.bounds is None:
         raise Problem(422, "This question is not about a column with bounds, so nothing is cut off.")
-    stated = column.bounds[1]
+    stated, named = column.bounds[1], ", ".join(part for part in (column.name, analysis.rows) if part)
 
     def work(progress: Progress) -> dict[str, Any]:
         effect = effects.of_clipping(analysis, bench.data(charged=False), answer.epsilon, progress)
-        return {"kind": "clipping", "column": column.name, "stated": stated, "result": plain(effect)}
+        return {"kind": "clipping", "column": named, "stated": stated, "result": plain(effect)}
 
     return taught(work)
 

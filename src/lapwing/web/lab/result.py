@@ -1,7 +1,8 @@
-"""What an analysis says, in one shape for every question: tables for people, numbers for pictures."""
+"""The result of an analysis, in one shape for every question: tables for people, numbers for pictures."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
@@ -30,6 +31,21 @@ class Value:
         if self.value is None or self.low is None or self.high is None:
             return None
         return max(self.high - self.value, self.value - self.low)
+
+    @property
+    def off_by(self) -> str:
+        """The error as the page writes it (`offBy` in math/lab.ts): two digits, rounded up, also around the value.
+
+        >>> Value("", 4201.7, 4131.6, 4271.8).off_by
+        '71'
+        """
+        error = self.error or 0.0
+        if error <= 0 or self.value is None:
+            return "0"
+        fine = 0 if error >= 10 else min(12, 1 - math.floor(math.log10(error)))
+        moved = 0.0 if self.value.is_integer() else abs(round(self.value, fine) - self.value)
+        text = f"{math.ceil((error + moved) * 10**fine - 1e-9) / 10**fine:,.{fine}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +85,8 @@ class Band:
     """None where it cannot be said without the data; then `why` says why."""
     measured_in: str = ""
     why: str = ""
+    condition: str = ""
+    """Of how many rows it is, where it may well be of fewer: "in a group of 500 rows"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +139,15 @@ def _steps() -> tuple[float, ...]:
 
 
 EPSILONS = _steps()
+
+
+def measured(error: str, what: str) -> str:
+    """An error as it is written, and in what it is measured.
+
+    >>> measured("12", "ranks"), measured("1", "ranks"), measured("0.5", "")
+    ('12 ranks', '1 rank', '0.5')
+    """
+    return f"{error} {what.removesuffix('s') if error == '1' else what}".rstrip()
 
 
 def error_at(errors: Sequence[float], epsilon: float) -> float:

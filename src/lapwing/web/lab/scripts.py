@@ -56,10 +56,12 @@ def script(analysis: Analysis, statement: Statement, epsilon: float, file: File 
 
 def heading(analysis: Analysis, statement: Statement, file: File = ANY_FILE) -> str:
     """What it is and what to change."""
+    rows = f", {one_line(analysis.rows)}" if analysis.rows else ""
     return "\n".join(
         (
-            f"# {one_line(analysis.title)}, asked of {one_line(statement.name)} with Lapwing.",
-            "# Everything below is what you stated. Nothing was read from the data. Change what is wrong.",
+            f"# {one_line(analysis.title)}{rows}, asked of {one_line(statement.name)} with Lapwing.",
+            "# Everything below is what you stated, or what a look at the data found and you kept.",
+            "# Change what is wrong.",
             f"# {where(file)}",
         )
     )

@@ -15,6 +15,7 @@ from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.engine import ASKING, Stoppable, connected
+from lapwing.web.service.plural import counted
 
 Type = Literal["number", "integer", "text", "boolean", "date"]
 LONGEST_KEY = 200
@@ -83,6 +84,16 @@ class Statement:
     true: tuple[str, ...] = ()
     false: tuple[str, ...] = ()
     """The words for yes and no there; empty where they are the usual ones."""
+
+    @property
+    def crowd(self) -> str:
+        """Whom or what the number of people counts, in the plural."""
+        return "people" if self.unit else "rows"
+
+    @property
+    def crowd_size(self) -> str:
+        """How many people, or rows, there are by public knowledge, in words."""
+        return counted(self.people, "person", "people") if self.unit else counted(self.people, "row")
 
     def column(self, name: str) -> StatedColumn:
         """The column of that name."""

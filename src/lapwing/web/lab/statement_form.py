@@ -209,7 +209,10 @@ def _column(line: Line, wrong: dict[str, str]) -> StatedColumn:
     if kind in ("number", "integer") and (line.low or line.high):
         low, high = _decimal(line.low), _decimal(line.high)
         if low is None or high is None:
-            wrong[place] = "Write both bounds as numbers with a point, such as 0 and 99.5, or leave both empty."
+            such = (
+                "whole numbers, such as 0 and 100" if kind == "integer" else "numbers with a point, such as 0 and 99.5"
+            )
+            wrong[place] = f"Write both bounds as {such}, or leave both empty."
         elif not low < high:
             wrong[place] = "The lower bound must be below the upper one."
         else:

@@ -1,4 +1,4 @@
-"""What a column probably is, told from its name and its declared type alone: a start for its owner, never a look.
+"""Guess the type, bounds and keys of a column from its name and declared type, without looking at the data.
 
 Each suggestion says why. The words of a name are compared with English and German ones. What the name is about counts
 first (a bill length is a length), then any other word; a unit of measure makes it a number.

@@ -1,4 +1,4 @@
-"""Whose turn it is: addresses take turns, and the browsers of one address do, however much each of them wants.
+"""Fair queue: IP addresses take turns, then browsers of one address.
 
 Somebody with forty pieces of work waits for most of them; somebody else with one is served after one of those.
 """

@@ -64,7 +64,7 @@ class Tally:
         return 1 / (2 * float(PROTOCOL.coins.alpha) * math.sqrt(self.reports))
 
     def interval(self, z: float = 1.96) -> tuple[float, float]:
-        """Where the share of yes lies, 95 times out of 100 unless another z is asked for; cut to what can be."""
+        """The interval of the share of yes, with 95 % confidence unless another z is asked for; cut to 0 … 1."""
         return max(0.0, self.share - z * self.error), min(1.0, self.share + z * self.error)
 
 

@@ -27,7 +27,7 @@ class MissingAssets(LapwingError):
     """The browser's files were not built: a checkout needs `make assets` once, a wheel has them."""
 
     def __init__(self) -> None:
-        super().__init__("the files for browsers are not built. In a checkout run `make assets`; it needs Node 20.")
+        super().__init__("the files for browsers are not built. In a checkout run `make assets`.")
 
 
 class Assets:

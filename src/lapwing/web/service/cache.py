@@ -1,4 +1,4 @@
-"""Texts worth keeping ready, up to so many bytes: strangers choose how large one is, so nobody counts entries."""
+"""A cache of texts that is limited by bytes, because strangers choose the size of entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every answer carries: nothing may be loaded from elsewhere, framed, or guessed."""
+"""HTTP headers of every answer: nothing may be loaded from elsewhere, framed, or guessed."""
 
 from __future__ import annotations
 

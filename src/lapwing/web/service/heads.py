@@ -1,4 +1,4 @@
-"""Connections that end by themselves if somebody only ever begins to ask.
+"""Close connections that send their request headers too slowly, or headers that are too long.
 
 Uvicorn reads the head of a request however long it is and however long it takes. A proxy in front would stop both; a
 school that is served without one stops them here.

@@ -1,4 +1,4 @@
-"""Slow work has lanes of its own, so that it never holds the threads that show pages.
+"""Queues for slow work, so that it never takes the threads that show pages.
 
 A request that waits for its turn in a lane waits in the event loop and takes no thread. When too many wait, the next
 one is refused at once and told when to come back.

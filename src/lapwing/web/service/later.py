@@ -1,4 +1,4 @@
-"""Parts of the application that are read when somebody first asks for them.
+"""Parts of the application that are imported when the first request asks for them.
 
 The lab and the guide bring the engines, the models and the attacks along. Most who open the school come to read.
 """

@@ -1,4 +1,4 @@
-"""How often something may be done: counted in memory only, by address and by account."""
+"""Rate limits: counted in memory only, by address and by account."""
 
 from __future__ import annotations
 

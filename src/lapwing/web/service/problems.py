@@ -1,4 +1,4 @@
-"""All that can go wrong, in one table: a page for people, a problem document for programs, never a trace."""
+"""Error answers, in one table: a page for people, a problem document for programs, never a trace."""
 
 from __future__ import annotations
 

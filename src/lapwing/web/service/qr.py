@@ -1,4 +1,4 @@
-"""Addresses as pictures that a phone reads."""
+"""QR codes of addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the school keeps its data and how it is reached: decided once, when it starts."""
+"""Settings of the server: where the school keeps its data and how it is reached. They are read once, when it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that people open with a spreadsheet, which runs what looks like a formula."""
+"""CSV files that a spreadsheet can open safely: no cell is run as a formula."""
 
 from __future__ import annotations
 

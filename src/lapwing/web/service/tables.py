@@ -1,4 +1,4 @@
-"""What the school remembers. Times are seconds since 1970; of people it keeps no address and no e-mail."""
+"""Tables of the database. Times are seconds since 1970; of people it keeps no address and no e-mail."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def batch_of(report: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One answer: its share in percent, or the mean of the numbers; and where it lies 95 times out of 100."""
+    """One answer: its share in percent, or the mean of the numbers, with its 95 % interval."""
 
     label: str
     value: float

@@ -1,1 +1,1 @@
-"""Addresses, and what answers them."""
+"""HTTP routes of this package: drafts and their previews, versions, publication, and uploads."""

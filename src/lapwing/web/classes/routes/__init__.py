@@ -1,1 +1,1 @@
-"""Addresses, and what answers them."""
+"""HTTP routes of this package: the classes of a teacher, and joining and leaving one."""

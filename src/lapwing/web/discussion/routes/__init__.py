@@ -1,1 +1,1 @@
-"""Addresses, and what answers them."""
+"""HTTP routes of this package: comments under a nugget, and their moderation."""

@@ -1,1 +1,1 @@
-"""Addresses, and what answers them."""
+"""HTTP routes of this package: the pages of the documentation under /docs."""

@@ -73,7 +73,10 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     wrong.textContent = complaint;
     wrong.hidden = !complaint;
     handles.invalid = !found;
-    if (!found) return false;
+    if (!found) {
+      basis?.replaceChildren(); // it was about the question before
+      return false;
+    }
     handles.nearby = null;
     handles.asking = found;
     copied.replaceChildren(

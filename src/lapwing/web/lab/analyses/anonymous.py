@@ -19,7 +19,7 @@ MOST_COLUMNS = 8
 SHOWN = 50
 """Classes that are listed, the largest first."""
 NO_GUARANTEE = (
-    "k-anonymity has no epsilon and gives no guarantee: whoever knows other facts about a person may find that person"
+    "k-anonymity has no epsilon and gives no guarantee. Somebody who knows other facts about a person may find them"
 )
 _INSTEAD = "Use teaching mode to look at it, and release a count, a histogram or a table by group instead."
 

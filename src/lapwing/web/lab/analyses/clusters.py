@@ -1,4 +1,4 @@
-"""k-means: a few centres that most rows are close to one of."""
+"""k-means: cluster centres, so that most rows are near one of them."""
 
 from __future__ import annotations
 

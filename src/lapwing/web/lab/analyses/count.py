@@ -38,6 +38,11 @@ class Count(Simple):
         """From a form."""
         return cls(filters.of(statement, form))
 
+    @property
+    def rows(self) -> str:
+        """Those of the filter."""
+        return self.where.words
+
     def query(self, table: PrivateTable) -> Query:
         """COUNT(*)."""
         return (table.where(self.where.sql) if self.where.sql else table).agg(lw.count())

@@ -10,6 +10,7 @@ from math import isclose
 from typing import Any, ClassVar
 
 from lapwing.curator import NO_LEDGER, Answer, Query, Unprotected
+from lapwing.curator.ask.quote import Expectation
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import BudgetExceeded
 from lapwing.privacy import Ledger, Loss
@@ -26,6 +27,8 @@ from lapwing.web.wording import plainly
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
+THRESHOLD = "units"
+"""Of a band that is no error: how many people, or rows, a key needs that nobody stated, so that it is likely shown."""
 EACH = "the error holds for each bar alone; among many bars, some are off by more"
 
 
@@ -84,33 +87,49 @@ class CuratedAnalysis(Analysis):
     def asking(self) -> str:
         """The same as Python, from `table` on."""
 
-    def rows_per_group(self, statement: Statement) -> int:
-        """How many rows each group has, as far as the public knows."""
-        return statement.people
+    def groups(self, statement: Statement) -> int:
+        """Among how many groups the forecast shares the people."""
+        return 1
+
+    def rows_per_group(self, statement: Statement, epsilon: float = 1.0) -> int:
+        """How many rows each group has, as far as the public knows: as if groups were equally large."""
+        return max(1, statement.people // max(1, self.groups(statement)))
 
     def delta(self, statement: Statement) -> float:
         """What a release needs of delta: nothing, unless secret keys are shown."""
         return 0.0
 
+    secret: bool = False
+    """Whether it is about groups that nobody stated."""
+
+    def condition(self, statement: Statement) -> str:
+        """Of how many rows the forecast of a mean is, where it may well be of fewer."""
+        return ""
+
+    def basis(self, statement: Statement) -> tuple[str, ...]:
+        """What the forecast rests on, apart from the method."""
+        return ()
+
     def remarks(self, statement: Statement) -> tuple[str, ...]:
         """What else a reader of the preview must know."""
-        return ()
+        return self.basis(statement)
 
     def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """The curator's quote at each of them."""
         query, delta = self.query(blank(statement)), self.delta(statement)
         spend: dict[str, Any] = {"delta": delta} if delta else {}
-        count = max(1, self.rows_per_group(statement))
-        quotes = [query.quote(epsilon=e, confidence=CONFIDENCE, count=count, **spend) for e in epsilons]
+        quotes = [
+            query.quote(epsilon=e, confidence=CONFIDENCE, count=self.rows_per_group(statement, e), **spend)
+            for e in epsilons
+        ]
+        most = max(1, statement.people * statement.max_rows_per_unit)
         bands = tuple(
-            Band(
-                first.output,
-                tuple(_error(quote.expected[place].error) for quote in quotes),
-                first.measured_in,
-                first.why,
-            )
+            _band(query, first, tuple(_error(quote.expected[place].error) for quote in quotes), most)
             for place, first in enumerate(quotes[0].expected)
         )
+        if condition := self.condition(statement):
+            by_rows = needs_rows(query, **spend)
+            bands = tuple(replace(band, condition=condition) if band.output in by_rows else band for band in bands)
         notes = lab_notes(quotes[0].notes)
         return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism)
 
@@ -146,7 +165,7 @@ class CuratedAnalysis(Analysis):
         return "\n".join(
             (
                 f"query = {self.asking()}",
-                f"print(query.quote({spend}, count={max(1, self.rows_per_group(statement))}))",
+                f"print(query.quote({spend}, count={self.rows_per_group(statement, epsilon)}))",
                 f"answer = query.release({spend})",
                 "print(answer)",
             )
@@ -194,6 +213,22 @@ class Simple(CuratedAnalysis):
             series = self.plain(source, quiet)
         progress(1.0)
         return self.compared(series, quiet)
+
+
+def needs_rows(query: Query, **spend: Any) -> list[str]:
+    """The outputs whose errors depend on how many rows there are, such as means."""
+    without, known = (query.quote(epsilon=1, count=count, **spend).expected for count in (None, 1000))
+    return [a.output for a, b in zip(without, known, strict=True) if a.error is None and b.error is not None]
+
+
+def _band(query: Query, first: Expectation, errors: tuple[float | None, ...], rows: int) -> Band:
+    """An output at every epsilon. No rank is further off than there are rows."""
+    if first.measured_in == THRESHOLD:
+        names = " and ".join(key.name for key in query.grouping.keys if key.values is None)
+        return Band(f"a value of {names}", errors, THRESHOLD)
+    if first.measured_in == "ranks":
+        errors = tuple(None if error is None else min(error, rows) for error in errors)
+    return Band(first.output, errors, first.measured_in, first.why)
 
 
 def _error(value: float | None) -> float | None:

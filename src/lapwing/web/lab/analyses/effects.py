@@ -1,4 +1,4 @@
-"""What the error rests on: the number of people, without the data; and where numbers are clipped, in teaching mode."""
+"""Explanations of an error: how it depends on the number of people and, in teaching mode, on clipping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import replace
 import lapwing as lw
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, rows
+from lapwing.web.lab.analyses.count import condition
 from lapwing.web.lab.analyses.curated import CONFIDENCE, blank
+from lapwing.web.lab.analyses.filters import Filter
 from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.result import Preview, Result, Series, Value
 from lapwing.web.lab.statement import StatedColumn, Statement
@@ -20,21 +22,7 @@ REACH = tuple(share / 10 for share in range(1, 21))
 def of_people(analysis: Analysis, statement: Statement) -> tuple[tuple[int, Preview], ...]:
     """The preview for a tenth of the people, for as many as were stated, and for ten times as many. No data is read."""
     sizes = dict.fromkeys(max(1, round(statement.people * factor)) for factor in FACTORS)
-    return tuple(
-        (people, _within(analysis.preview(replace(statement, people=people)), people * statement.max_rows_per_unit))
-        for people in sizes
-    )
-
-
-def _within(preview: Preview, rows: int) -> Preview:
-    """The same, but no rank is further off than there are rows."""
-    bands = tuple(
-        replace(band, errors=tuple(None if error is None else min(error, rows) for error in band.errors))
-        if band.measured_in == "ranks"
-        else band
-        for band in preview.bands
-    )
-    return replace(preview, bands=bands)
+    return tuple((people, analysis.preview(replace(statement, people=people))) for people in sizes)
 
 
 def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:
@@ -57,17 +45,20 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
         raise InvalidParameter("analysis", analysis.slug, why, "Ask for a mean, a quantile or a sum of such a column.")
     low, high = column.bounds
     ends = [low + share * (high - low) for share in REACH]
-    name = forms.quoted(column.name)
-    clipped = ", ".join(f"avg(least(greatest({name}, {low!r}), {end!r}))" for end in ends)
+    name, where = forms.quoted(column.name), getattr(analysis, "where", Filter())
+    present = f"FILTER ({name} IS NOT NULL)"  # least and greatest pass over what is missing
+    clipped = ", ".join(f"avg(least(greatest({name}, {low!r}), {end!r})) {present}" for end in ends)
     with rows.opened(data, progress) as source:
-        [[plain, *means]] = source.all(f"SELECT avg({name}), {clipped} FROM rows")
+        [[plain, *means]] = source.all(f"SELECT avg({name}), {clipped} FROM rows{condition(where)}")
+        count = _counting(source, statement, name, condition(where))
     progress(0.5)
+    used = (analysis.rows,) if analysis.rows else ()
     bias: list[Value] = []
     noise: list[Value] = []
     both: list[Value] = []
     for place, (end, mean) in enumerate(zip(ends, means, strict=True)):
         moved = None if mean is None else abs(float(mean) - float(plain))
-        off = _noise(statement, column, (low, end), epsilon)
+        off = _noise(statement, column, (low, end), epsilon, count)
         total = None if moved is None or off is None else moved + off
         for series, value in ((bias, moved), (noise, off), (both, total)):
             series.append(Value(f"{end:g}", value, x=end))
@@ -80,13 +71,29 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
             Series("both", tuple(both)),
         ),
         f"upper bound of {column.name}",
-        notes=(f"the mean of {column.name} at ε = {epsilon:g}; not private, because it shows what clipping changes",),
+        notes=(
+            f"the mean of {', '.join((column.name, *used))} at ε = {epsilon:g}; not private, because it shows what "
+            "clipping changes",
+        ),
     )
 
 
-def _noise(statement: Statement, column: StatedColumn, bounds: tuple[float, float], epsilon: float) -> float | None:
-    """How far noise may move the mean with other bounds."""
+def _counting(source: rows.Rows, statement: Statement, name: str, filtered: str) -> int:
+    """How many values the answer is made of, whose number the noise is divided by: exact, so teaching mode only."""
+    if not statement.unit:
+        [[count]] = source.all(f"SELECT count({name}) FROM rows{filtered}")
+        return int(count)
+    unit = forms.quoted(statement.unit)
+    each = f"SELECT least(count({name}), {statement.max_rows_per_unit}) AS n FROM rows{filtered} GROUP BY {unit}"
+    [[count]] = source.all(f"SELECT coalesce(sum(n), 0) FROM ({each} HAVING {unit} IS NOT NULL)")
+    return int(count)
+
+
+def _noise(
+    statement: Statement, column: StatedColumn, bounds: tuple[float, float], epsilon: float, count: int
+) -> float | None:
+    """How far noise may move the mean of so many values with other bounds."""
     moved = replace(column, bounds=bounds)
     columns = tuple(moved if other.name == column.name else other for other in statement.columns)
     query = blank(replace(statement, columns=columns)).agg(lw.mean(forms.quoted(column.name), name="mean"))
-    return query.quote(epsilon=epsilon, confidence=CONFIDENCE, count=max(1, statement.people)).expected[0].error
+    return query.quote(epsilon=epsilon, confidence=CONFIDENCE, count=max(1, count)).expected[0].error

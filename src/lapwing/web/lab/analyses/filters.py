@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.statement import StatedColumn, Statement
@@ -38,6 +37,18 @@ class Filter:
         ends += [f"{name} <= {self.high!r}"] if self.high is not None else []
         return " AND ".join(ends)
 
+    @property
+    def words(self) -> str:
+        """The same for people, or nothing."""
+        if not self.column:
+            return ""
+        if self.equals is not None:
+            said = str(self.equals).lower() if isinstance(self.equals, bool) else str(self.equals)
+            return f"only rows where {self.column} is {said}"
+        low, high = (None if end is None else forms.written(end) for end in (self.low, self.high))
+        ends = f"at least {low}" if high is None else f"at most {high}" if low is None else f"from {low} to {high}"
+        return f"only rows where {self.column} is {ends}"
+
 
 def usable(statement: Statement) -> tuple[StatedColumn, ...]:
     """The columns that rows can be told apart by."""
@@ -54,8 +65,8 @@ def fields(statement: Statement) -> tuple[Field, ...]:
     everybody = (EVERYBODY, "all rows")
     hint = "A key of the column, or true or false."
     return (
-        Field("where", "Only rows where", (everybody, *forms.choices(columns)), EVERYBODY),
-        Field("equals", "is", kind="text", hint=hint),
+        Field("where", "Only rows where", (everybody, *forms.choices(columns)), EVERYBODY, titled=False),
+        Field("equals", "is", kind="text", hint=hint, titled=False),
         Field("low", "lies from", kind="number"),
         Field("high", "to", kind="number"),
     )
@@ -77,7 +88,8 @@ def of(statement: Statement, form: Mapping[str, Any]) -> Filter:
     if low is None and high is None:
         raise forms.Refused("low", "", f"No range of {name} is chosen", "Write from where, to where, or both.")
     if low is not None and high is not None and low > high:
-        raise InvalidParameter("low", low, f"is more than {high:g}, so no row could match", "Swap the two.")
+        why = f"No number is at least {forms.written(low)} and at most {forms.written(high)}"
+        raise forms.Refused("low", forms.text(form, "low"), why, "Swap the two.")
     return Filter(name, None, low, high)
 
 

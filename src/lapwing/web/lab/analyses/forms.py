@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
+
+import sqlglot
+from sqlglot.errors import SqlglotError
 
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analysis import Field
@@ -129,6 +133,20 @@ def chosen(name: str, label: str, of: Iterable[StatedColumn], hint: str = "") ->
     return Field(name, label, offered, offered[0][0] if offered else "", hint=hint)
 
 
+def written(value: float) -> str:
+    """A number as one would write it: 2010 and not 2010.0, and never with an exponent where digits will do.
+
+    >>> written(2010.0), written(0.5), written(1234567.0)
+    ('2010', '0.5', '1234567')
+    """
+    return f"{value:.15g}"
+
+
+def joined(words: Sequence[str]) -> str:
+    """Words with commas, and "and" before the last."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
 def listed(words: Iterable[str]) -> str:
     """Words with commas, and "or" before the last."""
     *most, last = words
@@ -138,6 +156,19 @@ def listed(words: Iterable[str]) -> str:
 def label_of(name: str) -> str:
     """A column as text for SQL, no longer than can tell it from every key: a cell may have megabytes."""
     return f"left(CAST({quoted(name)} AS VARCHAR), {LONGEST_KEY + 1})"
+
+
+def named(name: str) -> str:
+    """A name as SQL and the curator read it, in quotes only where it needs some.
+
+    >>> named("minutes"), named("first name")
+    ('minutes', '"first name"')
+    """
+    if name.isidentifier() and name.isascii():
+        with contextlib.suppress(SqlglotError):
+            if isinstance(sqlglot.parse_one(name), sqlglot.exp.Column):
+                return name
+    return quoted(name)
 
 
 def quoted(name: str) -> str:

@@ -58,20 +58,19 @@ class Histogram(Simple):
     def query(self, table: PrivateTable) -> Query:
         """Counts by bin or key."""
         if self.edges:
-            return table.agg(lw.histogram(forms.quoted(self.column.name), edges=list(self.edges), name="count"))
+            return table.agg(lw.histogram(forms.named(self.column.name), edges=list(self.edges), name="count"))
         return grouping.grouped(table, self.column.name).agg(lw.count())
 
     def asking(self) -> str:
         """As Python."""
         if self.edges:
             edges = [int(edge) if edge == int(edge) else edge for edge in self.edges]
-            return f"table.agg(lw.histogram({forms.quoted(self.column.name)!r}, edges={edges!r}, name='count'))"
+            return f"table.agg(lw.histogram({forms.named(self.column.name)!r}, edges={edges!r}, name='count'))"
         return f"table{grouping.called(self.column.name)}.agg(lw.count())"
 
-    def remarks(self, statement: Statement) -> tuple[str, ...]:
-        """What is not counted."""
-        outside = ("rows outside the first and last edge are not counted",) if self.edges else ()
-        return (EACH, *outside)
+    def basis(self, statement: Statement) -> tuple[str, ...]:
+        """How many bars it is about."""
+        return (EACH,)
 
     def result(self, answer: Any) -> Result:
         """With the name of the column as people wrote it."""

@@ -119,7 +119,7 @@ class Linear(Model):
     def output(self) -> str:
         """The prediction, or what columns do to it."""
         name = self.predicted.name
-        return f"{name} predicted" if len(self.columns) == 1 else f"effect on {name}"
+        return f"predicted {name}" if len(self.columns) == 1 else f"effect on {name}"
 
     def learnt(self, model: Any) -> tuple[Series, ...]:
         """For one column the line; for several, what each does to the prediction along its bounds."""

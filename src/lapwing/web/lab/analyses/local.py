@@ -28,7 +28,7 @@ from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Valu
 from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 
 PROTOCOLS = {
-    "response": "randomized response: the truth with some probability, otherwise any answer",
+    "response": "randomized response, which sends the truth with some probability and otherwise any answer",
     "rappor": "RAPPOR: one noisy bit for each answer (basic, one report)",
     "sketch": "count mean sketch: a noisy row of a hash table",
 }
@@ -92,8 +92,8 @@ class Local(Analysis):
             0.0,
             (
                 EACH,
-                "local: every report is private by itself, against everybody, including the collector",
-                f"one report for each of {statement.people:,} people, as you stated; missing people send a blank one",
+                "every report is private by itself, against everybody, including the collector",
+                f"as many reports as you stated: {statement.people:,}; if there are fewer people, blank ones are added",
                 "the error grows with the square root of the number of people; the error of “Count” does not grow",
             ),
             f"{PROTOCOLS[self.protocol]} (lapwing.crowd.{type(self.of_size(1.0, 'person')).__name__})",

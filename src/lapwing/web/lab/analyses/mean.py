@@ -17,6 +17,7 @@ from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series
 from lapwing.web.lab.statement import Statement
+from lapwing.web.service.plural import counted
 
 NEED = "bounds"
 
@@ -42,6 +43,11 @@ class Mean(Simple):
         """From a form."""
         return cls(forms.column(form, "column", statement.bounded, NEED).name, filters.of(statement, form))
 
+    @property
+    def rows(self) -> str:
+        """Those of the filter."""
+        return self.where.words
+
     def query(self, table: PrivateTable) -> Query:
         """AVG(column)."""
         rows = table.where(self.where.sql) if self.where.sql else table
@@ -56,11 +62,16 @@ class Mean(Simple):
         """As Python."""
         return f"table{chained(self.where)}.agg(lw.mean({forms.quoted(self.column)!r}, name={self.output!r}))"
 
-    def remarks(self, statement: Statement) -> tuple[str, ...]:
+    def condition(self, statement: Statement) -> str:
+        """How many rows a filter would leave at most."""
+        return f"among {counted(statement.people, 'row')}" if self.where.sql else ""
+
+    def basis(self, statement: Statement) -> tuple[str, ...]:
         """What the error rests on."""
         if not self.where.sql:
-            each = f"one of each {statement.unit_word}, " if statement.unit else ""
-            return (f"the error assumes {statement.people:,} rows with a value: {each}as many as you stated",)
+            people = f"{statement.people:,}"
+            each = f": one row of each of the {people} {statement.unit_word}s that you stated" if statement.unit else ""
+            return (f"the error assumes that {people} rows have a value{each or ', as many as you stated'}",)
         return (f"the error is for {statement.people:,} rows; fewer rows match the condition, so it will be larger",)
 
     def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, NoiseWarning
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
 from lapwing.web.lab.analyses import forms, rows, synthetic
@@ -33,13 +33,15 @@ from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 if TYPE_CHECKING:
     from lapwing.models import Account
 
+# The page says what noise hides. The log of a server says nothing that follows from a table.
+warnings.filterwarnings("ignore", category=NoiseWarning, module=r"lapwing\.web\.")
 Floats = NDArray[np.float64]
 MOST_ROWS = 1_000_000
 """Of more people than that, a random part is learnt from: by their stated number, so it tells nothing."""
 MOST_COLUMNS = 20
 WHY = (
-    "Measured by fitting the same model to as many made-up rows within your bounds as you stated; "
-    "the real error depends on the data."
+    "Measured by fitting the same model to as many made-up rows within your bounds as you stated. "
+    "The real error depends on the data."
 )
 NARROW, CROWDED = 0.25, "if values fill a quarter of the bounds"
 """Bounds are wider than the data more often than not, and then a model is farther off."""
@@ -69,6 +71,12 @@ class Model(Analysis):
     def bounds(self) -> list[tuple[float, float]]:
         """The stated bounds of the columns."""
         return [column.bounds or (0.0, 1.0) for column in self.columns]
+
+    @property
+    def asked(self) -> str:
+        """What is predicted, and from what."""
+        from_ = forms.joined([column.name for column in self.columns])
+        return f"{self.target.name} from {from_}" if self.target else from_
 
     @property
     def target(self) -> StatedColumn | None:
@@ -125,7 +133,7 @@ class Model(Analysis):
             errors = _simulated(self, people, share)
             at_each = tuple(error_at(errors, epsilon) for epsilon in epsilons)
             bands.append(Band(f"{self.output}, {how}", at_each, why=WHY))
-        return Preview(tuple(bands), CONFIDENCE, 0.0, (WHY, *notes), self.mechanism)
+        return Preview(tuple(bands), CONFIDENCE, 0.0, (WHY.rstrip("."), *notes), self.mechanism)
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
         """Charged first; then one row of each unit is read, clamped by the estimator, and learnt from."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
-
-import sqlglot
-from sqlglot.errors import SqlglotError
 
 import lapwing as lw
 from lapwing.curator.ask.query import Query
@@ -93,7 +89,7 @@ class Nested(Simple):
     @property
     def _names(self) -> list[str]:
         """The columns as the curator reads them: in quotes only where they need some."""
-        return [_named(column.name) for column in self.levels]
+        return [forms.named(column.name) for column in self.levels]
 
     def _tree(self) -> Any:
         """The groups that there are, with the values of their columns; None for all combinations."""
@@ -145,14 +141,6 @@ class Nested(Simple):
 def shown(value: Any) -> str:
     """A key as people read it."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def _named(name: str) -> str:
-    if name.isidentifier() and name.isascii():
-        with contextlib.suppress(SqlglotError):
-            if isinstance(sqlglot.parse_one(name), sqlglot.exp.Column):
-                return name
-    return forms.quoted(name)
 
 
 def _texts(column: StatedColumn) -> list[str]:

@@ -1,4 +1,4 @@
-"""Quantiles of a column: the value that so large a share of the rows lies below."""
+"""Quantiles of a column: the value below which a given share of the rows lies."""
 
 from __future__ import annotations
 
@@ -84,17 +84,17 @@ class Quantiles(Simple):
             )
             for band in ranks.bands
         )
-        note = (
-            "how far apart the values of two ranks are depends on the data: the error is known in ranks, so only a "
-            "rough estimate in values is on the label, for values spread evenly"
+        notes = (
+            "ranks are places among the sorted values. The error is known in ranks",
+            "how far apart the values of two ranks are depends on the data. So the error in values is a rough estimate",
         )
-        return replace(ranks, bands=(*ranks.bands, *even), notes=(note, *ranks.notes))
+        return replace(ranks, bands=(*ranks.bands, *even), notes=(*notes, *ranks.notes))
 
     def result(self, answer: Answer | Unprotected) -> Result:
         """One series along the shares."""
         result = Simple.result(self, answer)
         values = tuple(
-            Value(called(share), series.values[0].value, x=share)
+            Value(called(share) if len(self.shares) > 1 else self.output, series.values[0].value, x=share)
             for share, series in zip(self.shares, result.series, strict=True)
         )
         notes = (*_by_quantile({series.name: series.note for series in result.series}), *result.notes)
@@ -103,7 +103,8 @@ class Quantiles(Simple):
     @property
     def output(self) -> str:
         """What it is called."""
-        return f"quantiles of {self.column.name}"
+        what = "quantiles" if len(self.shares) > 1 else called(self.shares[0])
+        return f"{what} of {self.column.name}"
 
     def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """The smallest value that so large a share lies at or below."""
@@ -115,18 +116,21 @@ class Quantiles(Simple):
         return (replace(series, values=plain, note=""),)
 
 
-RANKS = "How far so many ranks are in values depends on the data"
-"""What the library says of each quantile with a number of its own."""
+RANKS = (
+    "ranks are places among the sorted values. How far a rank is in values depends on the data. To see how close the "
+    "values lie, ask also for quantiles nearby, which costs more"
+)
+"""Of all quantiles of an answer, once."""
 
 
 def _by_quantile(notes: Mapping[str, str]) -> list[str]:
-    """A line for each quantile with what is said first about it, and once what is said about all of them."""
+    """A line for each quantile with what is said first about it, and once what holds for all of them."""
     clauses = {name: [part for part in re.split("[;.] ", note) if part] for name, note in notes.items()}
     shared = [part for part in next(iter(clauses.values()), []) if all(part in own for own in clauses.values())]
     if len(clauses) == 1:
-        return shared
+        return [*shared[:1], RANKS, *shared[1:]]
     own = {name: next((part for part in parts if part not in shared), "") for name, parts in clauses.items()}
-    return [*(f"{name}: {text}" for name, text in own.items() if text), *shared[:1], RANKS, *shared[1:]]
+    return [*(f"{name}: {text}" for name, text in own.items() if text), RANKS, *shared]
 
 
 def called(share: float) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from lapwing.curator import Answer, Query, Unprotected
 from lapwing.curator.tables.table import PrivateTable
-from lapwing.errors import InvalidParameter
+from lapwing.errors import MissingBounds
 from lapwing.web.lab.analyses import forms, grouping
-from lapwing.web.lab.analyses.curated import CuratedAnalysis, blank, stopping
+from lapwing.web.lab.analyses.curated import CONFIDENCE, THRESHOLD, CuratedAnalysis, blank, needs_rows, stopping
 from lapwing.web.lab.analysis import Data, Field, Progress
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import Statement
+from lapwing.web.service.plural import counted
 
 LONGEST = 4000
 EVERYTHING = 1_000_000
@@ -44,14 +46,14 @@ class Sql(CuratedAnalysis):
         """Read by the curator, which refuses whatever is not private."""
         text = forms.text(form, "sql")
         if not text or len(text) > LONGEST:
-            why = f"must be one statement of at most {LONGEST} characters"
-            raise InvalidParameter("sql", text[:40], why, f"Write {_example(statement)}.")
-        query = blank(statement).query(text)
+            why = f"This must be one statement of at most {LONGEST:,} characters"
+            raise forms.Refused("sql", text[:40], why, f"Write {_example(statement)}.")
+        query = _read(statement, text)
         secret = query.grouping.secret and query.top is None
         if secret and not statement.delta:
             names = " and ".join(key.name for key in query.grouping.keys if key.values is None)
-            why = f"which values of {names} occur is a secret, and showing some of them needs a delta"
-            raise InvalidParameter("sql", text[:40], why, f"State the keys of {names}, or allow a delta for the table.")
+            why = f"Which values of {names} occur is private, and showing some of them needs an allowance δ"
+            raise forms.Refused("sql", text[:40], why, f"State the keys of {names}, or allow a δ for the table.")
         return cls(text, secret)
 
     def query(self, table: PrivateTable) -> Query:
@@ -66,20 +68,37 @@ class Sql(CuratedAnalysis):
         """A tenth of what is allowed, if secret keys are shown."""
         return statement.delta / SHARE_OF_DELTA if self.secret else 0.0
 
-    def rows_per_group(self, statement: Statement) -> int:
-        """As if groups were equally large."""
-        return statement.people // max(1, self.query(blank(statement)).grouping.size)
+    def groups(self, statement: Statement) -> int:
+        """All that are stated, also if LIMIT or HAVING leaves some out of the answer."""
+        return self.query(blank(statement)).grouping.size
 
-    def remarks(self, statement: Statement) -> tuple[str, ...]:
+    def rows_per_group(self, statement: Statement, epsilon: float = 1.0) -> int:
+        """An equal share; of groups that nobody stated, the size of the smallest one that is likely shown."""
+        if not self.secret:
+            return CuratedAnalysis.rows_per_group(self, statement)
+        quote = self.query(blank(statement)).quote(epsilon=epsilon, confidence=CONFIDENCE, delta=self.delta(statement))
+        needed = next(line.error for line in quote.expected if line.measured_in == THRESHOLD)
+        return min(math.ceil(needed or 1), statement.people)
+
+    def condition(self, statement: Statement) -> str:
+        """Of secret groups, the smallest one; of others, one with an equal share."""
+        if self.secret:
+            return "in the smallest group that is likely shown"
+        rows = counted(self.rows_per_group(statement), "row")
+        return f"in a group of {rows}" if self.groups(statement) > 1 else f"among {rows}"
+
+    def basis(self, statement: Statement) -> tuple[str, ...]:
         """What the error of a mean rests on."""
-        groups = self.query(blank(statement)).grouping
-        if not groups.keys or groups.secret:
+        query = self.query(blank(statement))
+        means = needs_rows(query, delta=self.delta(statement) or None)
+        if not means:
             return ()
-        unknown = [line.output for line in self.query(blank(statement)).quote(epsilon=1).expected if line.error is None]
-        if not unknown:
-            return ()
-        each = max(1, self.rows_per_group(statement))
-        return (f"the error of {' and '.join(unknown)} assumes that all groups are equally large: {each:,} rows each",)
+        error, each = f"the error of {forms.joined(means)}", self.rows_per_group(statement)
+        if self.secret:
+            return (f"{error} is for the smallest group that is likely shown. Larger groups have smaller errors",)
+        if query.grouping.keys:
+            return (f"{error} assumes that all groups are equally large: {each:,} rows each",)
+        return (f"{error} is for {each:,} rows. If fewer rows have a value or match a condition, it will be larger",)
 
     def result(self, answer: Answer | Unprotected) -> Result:
         """One number, or bars for each output."""
@@ -101,6 +120,21 @@ class Sql(CuratedAnalysis):
         progress(1.0)
         note = "exact, except that numbers outside their bounds count as the nearest bound, as they do in the answer"
         return self.compared(plain.series, replace(after, notes=(note,)))
+
+
+def _read(statement: Statement, text: str) -> Query:
+    """The query; of a column that the statement computes, nobody can state bounds."""
+    try:
+        return blank(statement).query(text)
+    except MissingBounds as error:
+        if error.column == statement.unit:
+            why = f"{error.column} says whose row it is, so it is no number to compute with"
+            hint = f"For the number of different people, write COUNT(DISTINCT {forms.quoted(error.column)})."
+            raise forms.Refused("sql", text[:40], why, hint) from None
+        if any(column.name == error.column for column in statement.columns):
+            raise
+        why = f"{error.column} is computed by the statement, and its bounds do not follow from those that you stated"
+        raise forms.Refused("sql", text[:40], why, "Ask about a column of the table that has bounds.") from None
 
 
 def _example(statement: Statement) -> str:

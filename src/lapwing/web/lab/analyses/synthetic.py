@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import LapwingError, NoiseWarning, NotPrivateWarning
+from lapwing.errors import LapwingError, NotPrivateWarning
 from lapwing.noise import Entropy, Reproducible
 from lapwing.web.lab.result import EPSILONS
 
@@ -37,7 +37,6 @@ def source(seed: int) -> Entropy:
     """Bits for made-up rows and their noise, the same every time: there is nobody to protect."""
     with _quiet, warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
-        warnings.simplefilter("ignore", NoiseWarning)
         return Reproducible(seed)
 
 

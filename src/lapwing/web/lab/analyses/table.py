@@ -16,6 +16,7 @@ from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series
 from lapwing.web.lab.statement import StatedColumn, Statement
+from lapwing.web.service.plural import counted
 
 MEASURES = (("count", "how many"), ("sum", "sum"), ("mean", "mean"))
 _SQL = {"count": "count(*)", "sum": "sum({})", "mean": "avg({})"}
@@ -40,7 +41,10 @@ class Groups(Simple):
         nothing = ("", "no column")
         return (
             forms.chosen(
-                "by", "For each", grouping.usable(statement), "Columns with keys. State keys to see more of them here."
+                "by",
+                "For each",
+                grouping.usable(statement),
+                "Only columns with keys are listed. State the keys of a column to list it too.",
             ),
             Field("measures", "Show", MEASURES, "count", kind="many", hint=several),
             Field("column", "Sum and mean of", (nothing, *forms.choices(statement.bounded)), ""),
@@ -51,7 +55,9 @@ class Groups(Simple):
         """From a form."""
         by = forms.column(form, "by", grouping.usable(statement), "keys")
         known = [word for word, _ in MEASURES]
-        measures = tuple(forms.choice({"m": word}, "m", known) for word in forms.texts(form, "measures")) or ("count",)
+        measures = tuple(forms.choice({"m": word}, "m", known) for word in forms.texts(form, "measures"))
+        if not measures:
+            raise forms.Refused("measures", "none", "Nothing is ticked under “Show”", "Tick “how many”, for example.")
         measures = tuple(word for word in known if word in measures)
         if measures == ("count",):
             return cls(by, measures)
@@ -62,6 +68,14 @@ class Groups(Simple):
         if column == by.name:
             raise InvalidParameter("column", column, "is the column of the groups", "Choose another column.")
         return cls(by, measures, column)
+
+    @property
+    def asked(self) -> str:
+        """The measures, of what and for each of which."""
+        measured = [word for word in self.measures if word != "count"]
+        named = ["count"] if "count" in self.measures else []
+        named += [f"{forms.joined(measured)} of {self.column}"] if measured else []
+        return f"{', and '.join(named)} for each {self.by.name}"
 
     def query(self, table: PrivateTable) -> Query:
         """The measures of each group."""
@@ -84,11 +98,15 @@ class Groups(Simple):
         ]
         return f"table{grouping.called(self.by.name)}.agg({', '.join(calls)})"
 
-    def rows_per_group(self, statement: Statement) -> int:
-        """As if groups were equally large."""
-        return statement.people // len(grouping.values(self.by))
+    def groups(self, statement: Statement) -> int:
+        """The keys."""
+        return len(grouping.values(self.by))
 
-    def remarks(self, statement: Statement) -> tuple[str, ...]:
+    def condition(self, statement: Statement) -> str:
+        """Of a group with an equal share."""
+        return f"in a group of {counted(self.rows_per_group(statement), 'row')}"
+
+    def basis(self, statement: Statement) -> tuple[str, ...]:
         """What the error of a mean rests on."""
         if "mean" not in self.measures:
             return ()

@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 from lapwing.web.accounts.sessions import Asking, Person, limited, page, personal, redirect
 from lapwing.web.lab import deliveries, proposals, statement_form
 from lapwing.web.lab.bench import PASTED, Bench, TheBench, limited_browser
+from lapwing.web.lab.budget import covers
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.engine import readable
 from lapwing.web.lab.intake import MOST_COLUMNS
@@ -166,7 +167,8 @@ def _state(request: Request, bench: Bench, site: Site, person: Person | None, fo
     bench.proposals.clear()
     if form.get("then") == "ask":
         return redirect(site, f"/lab/{bench.id}/ask")
-    return redirect(site, f"/lab/{bench.id}", "Your description is stored. Nothing was read from the table.")
+    unread = "" if statement.teaching else " Nothing was read from the table."
+    return redirect(site, f"/lab/{bench.id}", f"Your description is stored.{unread}")
 
 
 @router.post("/lab/{id}/rows", dependencies=[limited_browser("lab propose")])
@@ -203,6 +205,12 @@ async def propose(
     stated = bench.stated.column(column)
     if price not in proposals.PRICES or what not in ("bounds", "keys"):
         raise Problem(422, "Choose what to look for and a price from the lists.")
+    if what == "bounds" and not proposals.can_have_bounds(stated):
+        raise Problem(
+            422,
+            f"{stated.name} is no number, so it has no bounds, and nothing was spent. If its values are numbers, "
+            "choose “number” as its type and save the form. Then look again.",
+        )
     data = await run_in_threadpool(bench.data)
 
     def work(progress: Progress) -> None:
@@ -211,7 +219,7 @@ async def propose(
         else:
             bench.propose(column, proposals.private_keys(data, column, price, progress))
 
-    return await _work(bench, site, work, f"Looking for {what} of {stated.name}")
+    return await _work(bench, site, work, f"Looking for {what} of {stated.name}", column)
 
 
 @router.post("/lab/{id}/look", dependencies=[limited_browser("lab propose")])
@@ -235,7 +243,7 @@ async def look(
             proposal = proposals.read_keys(bench.path, stated, notation)
         bench.propose(column, proposal)
 
-    return await _work(bench, site, work, f"Reading {what} of {stated.name}")
+    return await _work(bench, site, work, f"Reading {what} of {stated.name}", column)
 
 
 @router.post("/lab/{id}/over")
@@ -319,11 +327,14 @@ def _arriving(request: Request, bench: Bench, site: Site, person: Person | None)
     return page(request, site, "lab/refused.html", person, bench=bench, job=job, latin=bench.asks_encoding)
 
 
-async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str) -> Response:
+async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str, column: str) -> Response:
     job = bench.start(work, where=f"/lab/{bench.id}#columns", title=title)
     await job.ended.waited(QUICK)
     if job.state == "done":
-        return redirect(site, job.where, "What was found is shown beside the column. Save the form to state it.")
+        proposal = bench.proposals.get(column)
+        something = "What was found is shown beside the column. Save the form to state it."
+        nothing = "Nothing was found. The line of the column says why."
+        return redirect(site, job.where, something if proposal is not None and proposal.found else nothing)
     return redirect(site, f"/lab/{bench.id}/jobs/{job.id}")
 
 
@@ -347,8 +358,10 @@ def _describe(
         "deltas": statement_form.DELTAS,
         "numbers": {name: words for name, (*_, words) in statement_form.NUMBERS.items()},
         "came_as_text": statement_form.came_as_text(bench),
-        "prices": proposals.PRICES,
+        "prices": [price for price in proposals.PRICES if stated and covers(bench.remaining, price)],
+        "cheapest": min(proposals.PRICES),
         "threshold": proposals.threshold(0.1, stated.max_rows_per_unit if stated else 1),
+        "to_look_at": proposals.to_look_at(stated) if stated else {},
         "keys_delta": proposals.delta_for_keys(stated) if stated else 0.0,
         "rows": proposals.first_rows(bench.path) if teaching else rows,
         "spent": bench.ledger.spent(DATASET) if stated else None,

@@ -161,7 +161,7 @@ async def exact_file(mark: str, bench: TheBench) -> Response:
         job.cancel()
         raise Problem(409, job.error or "This takes too long. Use the script instead.")
     result, job.result = job.result, None
-    return await run_in_threadpool(exports.exact, result["result"])
+    return await run_in_threadpool(exports.exact, result["result"], kept.title)
 
 
 @router.post("/lab/{id}/answers/{mark}/show/{what}", dependencies=[limited_browser("lab release")])

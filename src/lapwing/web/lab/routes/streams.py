@@ -88,7 +88,7 @@ def export(mark: str, kind: str, bench: TheBench, window: int = 0) -> Response:
     result = kept.result(_window(window))
     if kind == "csv":
         named = {**_NEVER, "content-disposition": 'attachment; filename="lapwing-stream.csv"'}
-        return Response(figures.to_csv(result), headers=named, media_type="text/csv; charset=utf-8")
+        return Response(figures.to_csv(result, kept.wish.title), headers=named, media_type="text/csv; charset=utf-8")
     if kind != "png" or not result.series:
         raise Problem(404, "Take csv or png, after the first step is closed.")
     return Response(figures.to_png(result, kept.wish.title), headers=_NEVER, media_type="image/png")

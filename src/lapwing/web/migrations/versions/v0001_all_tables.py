@@ -1,4 +1,4 @@
-"""All tables, as the school starts with them."""
+"""Create the tables of the first version."""
 
 from __future__ import annotations
 

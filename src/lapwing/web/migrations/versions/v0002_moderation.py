@@ -1,4 +1,4 @@
-"""What moderators decided is kept."""
+"""Add the decisions of moderators."""
 
 from __future__ import annotations
 

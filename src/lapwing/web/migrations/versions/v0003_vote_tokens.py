@@ -1,4 +1,4 @@
-"""Votes of browsers that nobody is signed in with count once, too."""
+"""Add tokens that let a browser vote once without signing in."""
 
 from __future__ import annotations
 

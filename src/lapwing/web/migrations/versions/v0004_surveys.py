@@ -1,4 +1,4 @@
-"""Surveys: questions, tallies of randomised answers, and apart from them that a link was used."""
+"""Add surveys: questions, tallies of randomised answers and, apart from them, used links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surveys that somebody finds wrong: how often they were reported, not by whom."""
+"""Add reports about surveys: how many there are, not who made them."""
 
 from __future__ import annotations
 

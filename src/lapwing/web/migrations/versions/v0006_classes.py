@@ -1,4 +1,4 @@
-"""Classes: of whom, who joined under which pseudonym, and what they finished since."""
+"""Add classes: their teachers, the pseudonyms of pupils, and what pupils finished since they joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators: people who watch collections, whatever else they may do."""
+"""Add the right of operators: people who watch collections."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is read from and written to the database: functions of a transaction that give plain values back."""
+"""Database access of this package: functions that take a transaction and return plain values."""

@@ -1,1 +1,1 @@
-"""Addresses, and what answers them."""
+"""HTTP routes of this package: reports of browsers about reading, and the page of statistics."""

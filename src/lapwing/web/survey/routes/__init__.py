@@ -1,1 +1,1 @@
-"""Addresses, and what answers them."""
+"""HTTP routes of this package: making, answering and reading surveys, and their moderation."""

@@ -285,7 +285,7 @@ def _shown(survey: StoredSurvey) -> dict[str, Any]:
 
 
 def expected_error(design: Design, people: int) -> float:
-    """Where an answer lies 95 times out of 100, in points or in the measure of the number, at worst.
+    """The half-width of an answer's 95 % interval at worst, in points or in the measure of the number.
 
     Accuracy: a report has a value with a probability λ between the odds of a lie and of the truth. So an estimate has
     the variance λ(1−λ)/(n(p−q)²), coins and drawing together, which is largest where λ is nearest to ½.

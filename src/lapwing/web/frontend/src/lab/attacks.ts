@@ -24,7 +24,7 @@ const atMost = (share: number): string => (share > 0.99 ? "over 99" : String(Mat
 /** The limit in a sentence: so high a limit promises next to nothing. */
 const limit = (share: number): string =>
   share > 0.99
-    ? "the proved limit is above 99 out of 100, so it hardly protects"
+    ? "the proved limit is above 99 out of 100, which promises next to nothing"
     : `the proved limit is ${atMost(share)} out of 100`;
 /** In how many games the attacker was right; a tie is worth half. */
 function games({ private: share, games }: Outcome): string {

@@ -1,5 +1,6 @@
 // Two handles, epsilon and accuracy, each of which solves the other; a picture of what every epsilon buys; and the meter.
 import { LitElement, css, html, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { live } from "lit/directives/live.js";
 import "../lib/epsilon.js";
 import { chart, type Mark, type Point } from "../lib/chart.js";
 import { accuracyAt, accuracyPlace, down, epsilonFor, errorAt, offBy, range, up } from "../math/lab.js";
@@ -14,6 +15,19 @@ export type Nearby = { people: number; bands: Band[] }[];
 /** What rests on more than what was stated is a guess, and no limit. */
 const limit = (band: Band): string => (band.why ? "about" : "at most");
 
+/** Not an error, but from how many rows on a key that was not declared is shown. */
+const isThreshold = (band: Band): boolean => band.measured_in === "units";
+
+/** How far off it is, after "the possible error of". A name with a condition ends with a comma. */
+const named = ({ output, condition }: Band): string =>
+  `${output}${condition && ` ${condition}`}${output.includes(", ") ? "," : ""}`;
+
+const ONE: Record<string, string> = { people: "person", rows: "row", ranks: "rank" };
+
+/** A number, as it is written, and what it counts, if anything. */
+const counted = (number: string, what: string): string =>
+  what ? `${number} ${number === "1" ? (ONE[what] ?? what) : what}` : number;
+
 /** Whom the statement counts. */
 const crowdOf = ({ unit }: QuestionHandles): string => (unit === "row" ? "rows" : "people");
 
@@ -24,6 +38,8 @@ export class Handles extends LitElement {
     epsilon: { type: Number },
     output: { state: true },
     wanted: { state: true },
+    mistyped: { state: true },
+    beyond: { state: true },
     invalid: { type: Boolean, reflect: true },
   };
   declare asking: QuestionHandles | null;
@@ -33,6 +49,10 @@ export class Handles extends LitElement {
   declare output: number;
   /** What was typed or chosen as accuracy, until epsilon is moved. */
   declare wanted: number | null;
+  /** Whether what was typed as accuracy is none. */
+  declare mistyped: boolean;
+  /** What was typed as accuracy and is reached by no epsilon of the slider. */
+  declare beyond: number | null;
   /** Whether the question, as it stands in the form, cannot be asked: then nothing is known about its error. */
   declare invalid: boolean;
 
@@ -41,15 +61,23 @@ export class Handles extends LitElement {
     this.asking = this.nearby = null;
     this.epsilon = 1;
     this.output = 0;
-    this.wanted = null;
     this.invalid = false;
+    this.forget();
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (!changed.has("asking") || !this.asking) return;
-    const first = this.asking.preview.bands.findIndex((band) => range(this.asking?.places ?? [], band.errors));
-    this.output = Math.max(0, first);
-    this.wanted = null;
+    const { places, preview } = this.asking;
+    const known = preview.bands.map((band) => range(places, band.errors) !== null);
+    const first = preview.bands.findIndex((band, place) => known[place] && !isThreshold(band));
+    this.output = Math.max(0, first < 0 ? known.indexOf(true) : first);
+    this.forget();
+  }
+
+  /** Whatever was typed as accuracy. */
+  private forget(): void {
+    this.wanted = this.beyond = null;
+    this.mistyped = false;
   }
 
   private get band(): Band | null {
@@ -58,14 +86,16 @@ export class Handles extends LitElement {
 
   private move(epsilon: number, wanted: number | null = null): void {
     this.epsilon = epsilon;
+    this.forget();
     this.wanted = wanted;
     this.dispatchEvent(new CustomEvent("chosen", { detail: epsilon, bubbles: true, composed: true }));
   }
 
   private want(error: number): void {
     const found = this.band && this.asking ? epsilonFor(this.asking.places, this.band.errors, error) : null;
-    if (found !== null) this.move(Math.min(10, up(found, 3)), error);
-    else this.requestUpdate();
+    if (found !== null) return this.move(Math.min(10, up(found, 3)), error);
+    this.forget(); // epsilon stays, and so does its error
+    this.beyond = error;
   }
 
   override render(): TemplateResult {
@@ -88,13 +118,20 @@ export class Handles extends LitElement {
   private accuracy(asking: QuestionHandles, band: Band): TemplateResult {
     const ends = range(asking.places, band.errors);
     const { bands } = asking.preview;
+    const mixed = bands.some(({ why }) => why) && bands.some(({ why }) => !why);
+    const shared = bands[0]?.output.split(", ")[0] ?? "";
+    const alike = bands.every(({ output }) => output.startsWith(`${shared}, `)); // then only the rest tells them apart
+    const of = (one: Band): string =>
+      isThreshold(one)
+        ? `${crowdOf(asking)} that ${one.output} needs`
+        : `${alike ? one.output.slice(shared.length + 2) : one.output}${one.measured_in ? `, in ${one.measured_in}` : ""}${mixed && one.why ? " (rough)" : ""}`;
     const choice =
       bands.length > 1
         ? html`<select aria-label="Accuracy of" @change=${(event: Event) => {
             this.output = Number((event.target as HTMLSelectElement).value);
-            this.wanted = null;
+            this.forget();
           }}>
-            ${bands.map(({ output, measured_in, why }, place) => html`<option value=${place} ?selected=${place === this.output}>${output}${measured_in ? `, in ${measured_in}` : ""}${why ? " (rough)" : ""}</option>`)}
+            ${bands.map((one, place) => html`<option value=${place} ?selected=${place === this.output}>${of(one)}</option>`)}
           </select>`
         : nothing;
     if (!ends)
@@ -102,24 +139,37 @@ export class Handles extends LitElement {
     const error = this.wanted ?? errorAt(asking.places, band.errors, this.epsilon);
     const shown = error ?? ends[1];
     const word = limit(band);
+    const least = isThreshold(band);
+    const unit = least ? crowdOf(asking) : band.measured_in;
+    const label = least
+      ? `Show ${band.output} that at least so many ${unit} have${bands.length > 1 ? ":" : ""}`
+      : `Accept an error of ${word}${bands.length > 1 ? (alike ? `, in ${shared},` : ", for the output") : ""}`;
     return html`<div class="accuracy">
-      <label class="name" for="accuracy">Accept an error of ${word}${bands.length > 1 ? ", in" : ""}</label>${choice}
+      <label class="name" for="accuracy">${label}</label>${choice}
       <input id="accuracy" type="range" min="0" max=${STEPS} step="1" .value=${String(accuracyPlace(shown, STEPS, ends))}
-        aria-valuetext="error ${word} ${said(shown)} ${band.measured_in} ${band.why ? "" : sure(asking.preview.confidence)}"
+        aria-valuetext="${least ? "at least" : `error ${word}`} ${counted(said(shown), unit)} ${band.why ? "" : sure(asking.preview.confidence)}"
         @input=${(event: Event) => this.want(accuracyAt(Number((event.target as HTMLInputElement).value), STEPS, ends))} />
-      <input class="typed" type="number" min="0" step="any" aria-label="Error ${word}, typed" .value=${error === null ? "" : String(Number(error.toPrecision(3)))}
+      <input class="typed" type="number" min="0" step="any" aria-label=${least ? `${label}, typed` : `Error ${word}, typed`} aria-invalid=${this.mistyped ? "true" : nothing} .value=${live(error === null ? "" : String(this.wanted ?? up(error, 3)))}
         @change=${(event: Event) => {
           const typed = Number((event.target as HTMLInputElement).value);
-          if (typed > 0) this.want(Math.min(typed, ends[0]));
-          this.requestUpdate();
+          this.forget();
+          this.mistyped = !(typed > 0);
+          if (!this.mistyped) this.want(Math.min(typed, ends[0]));
+          this.requestUpdate(); // the field shows what holds
         }} />
-      <p>${band.why || `${band.measured_in ? `${band.measured_in}, ` : ""}${sure(asking.preview.confidence)}.`} ${this.wanted !== null && this.wanted < ends[1] ? "More accurate than this slider goes." : nothing}</p>
+      <p>${
+        this.mistyped
+          ? html`<b role="alert">Write a number above 0.</b>`
+          : this.beyond !== null
+            ? html`<b role="alert">${said(this.beyond)} is more accurate than this slider goes, so ε is still ${said(this.epsilon)}.</b>`
+            : band.why || `${unit ? `${unit}, ` : ""}${sure(asking.preview.confidence)}.`
+      }</p>
     </div>`;
   }
 
   private sentence(asking: QuestionHandles, band: Band | null): TemplateResult | string {
     if (this.invalid)
-      return "This question cannot be asked as it stands, so its error is not known. The message above says why.";
+      return "This question cannot be asked as it stands, so its error is not known. The message in the form says why.";
     const { left, allowance } = asking.budget;
     const over = this.epsilon > left + allowance * 1e-9;
     const most = down(left * (1 + 1e-9), 3); // the ledger lets a billionth pass
@@ -128,16 +178,19 @@ export class Handles extends LitElement {
       if (most < 0.01)
         return "The budget of this table is spent. The answers you have stay yours; nothing more can be asked.";
       const buys =
-        still === null
+        still === null || !band || isThreshold(band)
           ? ""
-          : `, for an error of ${band ? limit(band) : ""} ${said(still)}${band?.measured_in ? ` ${band.measured_in}` : ""} in ${band?.output}`;
+          : `, for an error of ${limit(band)} ${counted(said(still), band.measured_in)} in ${named(band)}`;
       return html`This costs more than is left. You can still spend ${said(most)}${buys}. <button type="button" @click=${() => this.move(most)}>Take ${said(most)}</button>`;
     }
     const error = band ? errorAt(asking.places, band.errors, this.epsilon) : null;
     if (!band || error === null)
       return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
-    return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${offBy(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
+    const room = `Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
+    if (isThreshold(band))
+      return html`With ε = ${said(this.epsilon)}, ${band.output} that at least <b class="noise">${counted(offBy(error), crowdOf(asking))}</b> ${offBy(error) === "1" ? "has" : "have"} is shown with a probability of ${Math.round(100 * asking.preview.confidence)}\u00a0% or more. A rarer one may be shown, too. ${room}`;
+    return html`With ε = ${said(this.epsilon)}, the possible error of ${named(band)} is <b class="noise">${error === 0 ? "" : `${limit(band)} `}${counted(offBy(error), band.measured_in)}</b>${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. ${room}`;
   }
 
   private picture(asking: QuestionHandles, band: Band): TemplateResult {
@@ -150,46 +203,55 @@ export class Handles extends LitElement {
     const differs = (one: Point[]): boolean =>
       one.length > 0 && one.some(([, error], i) => Math.abs(Math.log(error / (mine[i]?.[1] ?? error))) > 0.01);
     const ranks = band.measured_in === "ranks";
-    const others = (ranks ? [] : (this.nearby ?? []))
+    const least = isThreshold(band);
+    const others = (ranks || least ? [] : (this.nearby ?? []))
       .map(({ people, bands }) => ({ people, points: curve(bands[this.output]) }))
       .filter(({ points }) => differs(points));
     const crowd = crowdOf(asking);
-    const counted = (people: number): string => `${said(people)} ${crowd}`;
-    const marks: Mark[] = others.map(({ people, points }) => ({
-      kind: "line",
-      ink: "quiet",
-      points,
-      dashed: true,
-      label: said(people),
-    }));
-    marks.push({ kind: "line", ink: "noise", points: mine, label: others.length ? said(asking.people) : "" });
+    const sized = (people: number): string => counted(said(people), crowd);
+    const { left } = asking.budget;
+    // labels end before the rule "all that is left", which would cross them near the edge
+    const line = (ink: "quiet" | "noise", points: Point[], label: string): Mark[] => {
+      const drawn: Mark = { kind: "line", ink, points, dashed: ink === "quiet" };
+      const before = points.filter(([epsilon]) => epsilon <= left);
+      if (!label || left >= 10 || left < 3 || !before.length) return [{ ...drawn, label }];
+      return [drawn, { ...drawn, points: before, label }];
+    };
+    const marks: Mark[] = others.flatMap(({ people, points }) => line("quiet", points, said(people)));
+    marks.push(...line("noise", mine, others.length ? said(asking.people) : ""));
     const error = errorAt(asking.places, band.errors, this.epsilon);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
     const y = {
       from: Math.min(...all) / 1.3,
       to: Math.max(...all) * 1.3,
-      label: `off by ${limit(band)}${band.measured_in ? `, ${band.measured_in}` : ""}`,
+      label: least
+        ? `${crowd} that ${band.output} needs`
+        : `possible error${band.measured_in ? `, ${band.measured_in}` : ""}`,
       log: true,
     };
-    const { left } = asking.budget;
     if (left < 10 && left >= 0.01)
       marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
-    const crowds = others.map(({ people }) => counted(people));
+    const crowds = others.map(({ people }) => sized(people));
     const most = others.reduce<(typeof others)[number] | null>((a, b) => (a && a.people > b.people ? a : b), null);
-    const worse = (most?.points[0]?.[1] ?? 0) > (mine[0]?.[1] ?? 0);
-    const more = (most?.people ?? 0) > asking.people;
+    const change = compared(most?.points ?? [], mine, (most?.people ?? 0) > asking.people);
+    const exact = asking.places.find((_, place) => band.errors.slice(place).every((one) => one === 0));
+    const none =
+      exact === undefined || least ? "" : ` From ε = ${said(exact)} on it is 0, which this axis cannot show.`;
     const size = this.nearby
       ? html`<p class="quiet">${
           ranks
-            ? `The error in ranks does not depend on the number of ${crowd}. With more ${crowd}, the values of neighbouring ranks are closer together.`
+            ? `The error in ranks does not depend on the number of ${crowd}, but it is never larger than the number of rows that count. With more ${crowd}, the values of neighbouring ranks are closer together.`
             : !crowds.length
-              ? `The error of ${band.output} does not depend on the number of ${crowd}.`
-              : `The solid line is for ${counted(asking.people)}, the dashed ${crowds.length > 1 ? "lines are" : "line is"} for ${crowds.join(" and ")}. With more ${crowd}, the error is ${worse === more ? "larger" : "smaller"}.`
+              ? `${least ? `This number is the same however many ${crowd} are in the table.` : `The error of ${named(band)} does not depend on the number of ${crowd}.`}${band.condition && asking.preview.bands.some(isThreshold) ? " With a larger ε, smaller groups are shown, too. So the error does not fall at every step." : ""}`
+              : `The solid line is for ${sized(asking.people)}, the dashed ${crowds.length > 1 ? "lines are" : "line is"} for ${crowds.join(" and ")}. With more ${crowd}, the error is ${change}.`
         }</p>`
       : html`<p class="quiet soon">…</p>`;
-    return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
-      <figcaption class="quiet">How far off ${band.output} may be at each ε. Your data was not read for this. ${band.why ? "The error is a guess from what you stated. " + band.why : "The error follows from the method and from what you stated about the table."}</figcaption></figure>${size}
+    const title = least
+      ? `How many ${crowd} ${band.output} needs, at each ε, to be shown with a probability of ${Math.round(100 * asking.preview.confidence)} %`
+      : `Possible error at each ε, for: ${band.output}${band.condition && !crowds.length ? ` ${band.condition}` : ""}${band.measured_in ? `, in ${band.measured_in}` : ""}`;
+    return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title, height: 260 })}
+      <figcaption class="quiet">${title}.${none} Your data was not read for this. ${band.why ? "The error is a guess from what you stated. " + band.why : least ? "The number follows from the method." : "The error follows from the method and from what you stated about the table."}</figcaption></figure>${size}
       <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
   }
 
@@ -201,9 +263,10 @@ export class Handles extends LitElement {
     const places = asking.places
       .map((epsilon, place) => ({ epsilon, place }))
       .filter(({ place }) => place % 20 === 0 || place % 20 === 6 || place % 20 === 14);
-    return html`<div class="scroll" tabindex="0" role="group" aria-label="How far off at each epsilon"><table>
-      <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${said(people)} ${crowdOf(asking)}</th>`)}</tr></thead>
-      <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `± ${offBy(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;
+    const sign = isThreshold(band) ? "" : "± ";
+    return html`<div class="scroll" tabindex="0" role="group" aria-label="Possible error at each epsilon"><table>
+      <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${counted(said(people), crowdOf(asking))}</th>`)}</tr></thead>
+      <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `${sign}${offBy(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;
   }
 
   static override styles = [
@@ -219,10 +282,22 @@ export class Handles extends LitElement {
       figure { margin: 0.6rem 0 0; }
       figure + p { min-height: 3em; }
       .soon { visibility: hidden; }
-      :host([invalid]) :is(.accuracy, figure, figure ~ *) { visibility: hidden; }
+      :host([invalid]) .accuracy { visibility: hidden; }
+      :host([invalid]) :is(figure, figure ~ *) { display: none; }
       .noise { color: var(--noise); }
       @media print { .two { display: none; } }
     `,
   ];
 }
+/** How the error changes with more rows, over all places that both lines have. */
+function compared(theirs: readonly Point[], mine: readonly Point[], more: boolean): string {
+  const known = new Map(mine);
+  const apart = theirs.flatMap(([epsilon, error]) => {
+    const one = known.get(epsilon);
+    return one === undefined || Math.abs(Math.log(error / one)) <= 0.01 ? [] : [error > one === more];
+  });
+  if (apart.every((larger) => larger)) return "larger";
+  return apart.some((larger) => larger) ? "smaller at some ε and larger at others" : "smaller";
+}
+
 customElements.define("lw-handles", Handles);

@@ -27,6 +27,7 @@ export interface Band {
   errors: (number | null)[];
   measured_in: string;
   why: string;
+  condition: string;
 }
 
 export interface Preview {

@@ -1,5 +1,5 @@
 // The budget of a data set: what is spent, what this question would take, what then remains.
-import { LitElement, css, html, nothing, type TemplateResult } from "lit";
+import { LitElement, css, html, type TemplateResult } from "lit";
 import { meter } from "../math/lab.js";
 import { calm, said } from "./look.js";
 
@@ -23,7 +23,7 @@ export class Meter extends LitElement {
     const remains = Math.max(0, this.allowance - this.spent);
     const words = over
       ? html`This question would take <b>${said(this.asked)}</b>, but only <b>${said(remains)}</b> is left.`
-      : html`Spent <b>${said(this.spent)}</b>${this.asked ? html` · this question takes <b>${said(this.asked)}</b>` : nothing} · <b>${said(left * this.allowance)}</b> ${this.asked ? "would be" : "is"} left of ${said(this.allowance)}`;
+      : html`Spent: <b>${said(this.spent)}</b>. ${this.asked ? html`This question: <b>${said(this.asked)}</b>. Left after it` : "Left"}: <b>${said(left * this.allowance)}</b> of ${said(this.allowance)}.`;
     return html`<div class="bar ${over ? "over" : ""}" role="img" aria-label="Budget: ${said(this.spent)} of ${said(this.allowance)} spent${this.asked ? `, this question takes ${said(this.asked)}` : ""}">
         <span class="spent" style=${wide(spent)}></span><span class="asked" style=${wide(over ? 1 - spent : asked)}></span>
       </div>

@@ -100,7 +100,7 @@ export function frame(x: Axis, y: Axis, height: number, about = narrow() ? 3 : 5
         svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? tick)(value)}</text>`,
     )}
     <text class="axis" x=${(EDGE.left + wide() - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
-    <text class="axis" x=${EDGE.left} y=${EDGE.top - 11}>${y.label}</text>`;
+    <text class="axis" x=${narrow() ? 2 : EDGE.left} y=${EDGE.top - 11}>${y.label}</text>`;
   return { across, up, floor, axes };
 }
 

@@ -23,6 +23,7 @@ export class Epsilon extends LitElement {
   static override properties = {
     value: { type: Number },
     label: { type: String },
+    symbol: { type: String },
     about: { type: String },
     when: { type: String },
     except: { type: String },
@@ -31,11 +32,13 @@ export class Epsilon extends LitElement {
   };
   declare value: number;
   declare label: string;
+  /** What epsilon is called here, such as ε₀ of a single report. */
+  declare symbol: string;
   /** What is bet on in the words below. */
   declare about: string;
   /** How these words begin, such as "After all questions". */
   declare when: string;
-  /** When they may be wrong, such as "except with probability 10⁻⁶". */
+  /** When they may be wrong, such as "leaving δ aside". */
   declare except: string;
   /** What stands below where epsilon is no promise. */
   declare instead: string;
@@ -46,6 +49,7 @@ export class Epsilon extends LitElement {
     super();
     this.value = 1;
     this.label = "epsilon";
+    this.symbol = "ε";
     this.about = "that you are in the data";
     this.when = this.except = this.instead = this.wrong = "";
   }
@@ -70,13 +74,13 @@ export class Epsilon extends LitElement {
     const input = event.target as HTMLInputElement;
     const value = Number(input.value);
     if (value >= LOW && value <= HIGH) return this.change(value);
-    this.wrong = `ε must be a number from ${LOW} to ${HIGH}, so it is still ${this.shown}.`;
+    this.wrong = `${this.symbol} must be a number from ${LOW} to ${HIGH}, so it is still ${this.shown}.`;
     input.value = this.shown;
   }
 
   override render(): TemplateResult {
     return html`<div>
-      <label for="slide">${this.label} ε</label>
+      <label for="slide">${this.label} ${this.symbol}</label>
       <input
         id="slide" type="range" min="0" max=${STEPS} step="1" list="marks" .value=${String(place(this.value))}
         aria-valuetext="${this.shown}: ${this.words}"

@@ -59,9 +59,10 @@ export abstract class Story extends LitElement {
       when = "",
       except = "",
       instead = "",
-    }: { about?: string; when?: string; except?: string; instead?: string } = {},
+      symbol = "ε",
+    }: { about?: string; when?: string; except?: string; instead?: string; symbol?: string } = {},
   ): TemplateResult {
-    return html`<lw-epsilon .value=${this.now("epsilon")} label=${label} about=${about ?? nothing} .when=${when} .except=${except} .instead=${instead} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+    return html`<lw-epsilon .value=${this.now("epsilon")} label=${label} about=${about ?? nothing} .when=${when} .except=${except} .instead=${instead} .symbol=${symbol} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
   }
 
   /** A choice of a few values. */

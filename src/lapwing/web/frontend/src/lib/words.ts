@@ -11,9 +11,16 @@ export function outOf(epsilon: number, about = "that you are in the data", when 
 export function limit(share: number, way: "up" | "down"): string {
   const edge = Math.min(share, 1 - share);
   if (edge > 0 && edge < 1e-5) return share < 0.5 ? "under 0.001\u00a0%" : "over 99.999\u00a0%";
-  const scale = 10 ** (edge < 0.001 ? 3 : edge < 0.01 ? 2 : edge < 0.095 ? 1 : 0);
+  const scale = 10 ** (edge < 0.001 ? 3 : edge < 0.01 ? 2 : 1);
   const exact = 100 * scale * share; // doubles are right to about twelve digits
   return `${(way === "up" ? Math.ceil(exact - 1e-9) : Math.floor(exact + 1e-9)) / scale}\u00a0%`;
+}
+
+/** A share in percent, with more digits the closer it is to 0 or 1: never 100 % where it is less. */
+export function share(value: number): string {
+  const edge = Math.min(value, 1 - value);
+  if (edge > 0 && edge < 1e-5) return value < 0.5 ? "under 0.001\u00a0%" : "over 99.999\u00a0%";
+  return `${+(100 * value).toFixed(edge < 0.001 ? 3 : edge < 0.01 ? 2 : 1)}\u00a0%`;
 }
 
 export function percent(share: number, digits = 0): string {

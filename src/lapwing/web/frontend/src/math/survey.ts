@@ -116,7 +116,7 @@ export function report(plan: Plan, value: number): string {
   return plan.head + value.toString(16).padStart(2, "0");
 }
 
-/** How far an estimate is off at most, 95 times out of 100, as a share of everybody or of the distance of the bounds. */
+/** How far an estimate is off at most, with 95 % confidence, as a share of everybody or of the distance of the bounds. */
 export function expectedError(kind: Plan["kind"], answers: number, epsilon: number, people: number): number {
   const others = kind === "choice" ? answers - 1 : 1;
   const keep = 1 / (1 + others * Math.exp(-epsilon));

@@ -59,7 +59,7 @@ export class ChooserStory extends Story {
       ${this.epsilonHandle("for all questions together:", {
         about: "of your answer",
         when: "After all questions",
-        except: this.pure(this.at(this.queries)[0]!) ? "" : "except with probability 10⁻⁹",
+        except: this.pure(this.at(this.queries)[0]!) ? "" : "leaving δ = 10⁻⁹ aside",
       })}`;
   }
 
@@ -128,7 +128,7 @@ export class ChooserStory extends Story {
         : this.queries > 1 || this.kind === "histogram"
           ? "each answer is off by at most"
           : "the answer is off by at most";
-    const other = second ? ` ${second.name} would give ${this.said(second)}.` : "";
+    const other = second ? ` Second best: ${second.name}, with ${this.said(second)}.` : "";
     const cost =
       best!.error >= 1
         ? " Such an answer is useless. Ask fewer questions, find more people, or reconsider epsilon and trust."

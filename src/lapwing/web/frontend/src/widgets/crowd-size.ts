@@ -1,6 +1,6 @@
 // Pull the number of people and see what a shuffled report still tells about one of them.
 import { css, html, type TemplateResult } from "lit";
-import { chart, short, type Mark, type Point } from "../lib/chart.js";
+import { chart, narrow, short, type Mark, type Point } from "../lib/chart.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { outOf } from "../lib/words.js";
 import data from "../data/shuffling.json";
@@ -41,20 +41,29 @@ export class CrowdSizeStory extends Story {
   }
 
   protected picture(): unknown {
+    const end = narrow() ? 1e10 : 1e9; // room for the names of the lines
     const lines = LOCAL.map((local, place): Mark => ({
       kind: "line",
       ink: local === this.local ? "private" : "quiet",
       dashed: local !== this.local,
       points: SIZES.map((size, i): Point => [size, data.epsilon[place]![i]!]),
+      label: `ε₀ = ${local}`,
+      side: "right",
     }));
     return chart({
       title: "Epsilon of a shuffled batch over the number of people in it",
       height: 340,
-      x: { from: 100, to: 1e8, label: "people in the batch", log: true, ticks: [100, 10_000, 1_000_000] },
+      x: {
+        from: 100,
+        to: end,
+        label: "people in the batch",
+        log: true,
+        ticks: [100, 10_000, 1_000_000],
+      },
       y: { from: 1e-4, to: 8, label: "ε of the shuffled batch", log: true, ticks: [0.0001, 0.001, 0.01, 0.1, 1] },
       marks: [
         ...lines,
-        { kind: "across", ink: "noise", points: [[1e8, this.local]], dashed: true, label: "with a name: ε₀" },
+        { kind: "across", ink: "noise", points: [[end, this.local]], dashed: true, label: "with a name: ε₀" },
         { kind: "down", ink: "exact", points: [[this.people, 8]], dashed: true },
         { kind: "dots", ink: "private", points: [[this.people, this.epsilon]], label: `ε = ${short(this.epsilon)}` },
       ],
@@ -69,9 +78,9 @@ export class CrowdSizeStory extends Story {
         ? `No batch size shown here brings it below ε = ${WISH}.`
         : `From ${SIZES[place]!.toLocaleString("en")} people on it is below ε = ${WISH}.`;
     const now = hidden
-      ? `Among ${this.people.toLocaleString("en")} people, a report of ε₀ = ${this.local} tells no more than ε = ${short(this.epsilon)}, ${short(this.local / this.epsilon)} times less (δ = 10⁻⁶). ${outOf(this.epsilon, "of your answer")}`
-      : `So few people cannot hide a report with ε₀ = ${this.local}. The batch promises no more than the report alone. ${outOf(this.local, "of your answer")}`;
-    return `${now} ${needed} The shuffler itself still sees ε₀ = ${this.local}.`;
+      ? `Among ${this.people.toLocaleString("en")} people, a report of ε₀ = ${this.local} tells no more than ε = ${short(this.epsilon)}, ${short(this.local / this.epsilon)} times less (δ = 10⁻⁶). ${outOf(this.epsilon, "of your answer", "", "leaving δ aside")}`
+      : `So few people cannot hide a report with ε₀ = ${this.local}. The batch promises hardly more than the report alone. ${outOf(this.local, "of your answer")}`;
+    return `${now} ${needed} Against a shuffler that can open the reports, only ε₀ = ${this.local} protects you.`;
   }
 
   protected table(): Table {

@@ -87,7 +87,7 @@ export class DailyTotal extends Story {
         <input type="range" min="0" max=${DAYS.length - 1} .value=${String(DAYS.indexOf(this.days))} aria-valuetext="${this.days} days"
           @input=${(event: Event) => this.take("days", DAYS[Number((event.target as HTMLInputElement).value)]!)} />
       </label>
-      ${this.epsilonHandle("budget for all days", { about: "that you called", except: "except with probability 10⁻⁶" })}
+      ${this.epsilonHandle("budget for all days", { about: "that one call was made", except: "leaving δ = 10⁻⁶ aside" })}
       ${this.choice("view", "what is fixed?", Object.entries(VIEWS))}
       ${this.view === "error" ? html`<button type="button" class="main" @click=${this.publish}>Publish with other noise</button>` : ""}`;
   }
@@ -101,6 +101,10 @@ export class DailyTotal extends Story {
     const most = last(truth);
     const reach = 1.1 * Math.max(...this.bands("added"), ...this.bands("tree"));
     const room = Math.min(reach, 0.8 * most);
+    const noise = NAMES.flatMap((way) =>
+      WAYS[way].errors(this.draws[way]).map((error) => Math.abs(this.sigma * error)),
+    );
+    const seen = Math.max(reach, ...noise.map((error) => 1.05 * error));
     return html`${chart({
       title: `Calls so far over ${this.days} days: the true total, and totals with three kinds of noise, each with its 95 % band`,
       height: 230,
@@ -115,12 +119,12 @@ export class DailyTotal extends Story {
       title: `How far off each total is over ${this.days} days, with three kinds of noise and their 95 % bands`,
       height: 250,
       x: { from: 1, to: this.days, label: "day" },
-      y: { from: -reach, to: reach, label: "off by" },
+      y: { from: -seen, to: seen, label: "off by" },
       marks: [
         ...this.lines(
           truth.map(() => 0),
-          -reach,
-          reach,
+          -seen,
+          seen,
         ),
         { kind: "across", ink: "exact", points: [[1, 0]] },
       ],
@@ -183,7 +187,7 @@ export class DailyTotal extends Story {
       worst > added
         ? `For so few days the tree is no help: a call is in up to ${levels(this.days)} of its nodes, and each of them needs noise.`
         : `The tree is off by at most ${short(worst)} on its worst day.`;
-    return `After ${days} days, with 95 % confidence: fresh noise each day is off by at most ${short(added)} of ${last(this.truth).toLocaleString("en")} calls, the tree by ${short(tree)}, the square root by ${short(root)}. ${versus} All three cost ε = ${short(this.epsilon)} for all days together (δ = 10⁻⁶).`;
+    return `After ${days} days, with 95 % confidence: fresh noise each day is off by at most ${short(added)} of ${last(this.truth).toLocaleString("en")} calls. Of the two methods explained below, the tree is off by at most ${short(tree)}, and the square root by ${short(root)}. ${versus} All three cost ε = ${short(this.epsilon)} for all days together (δ = 10⁻⁶).`;
   }
 
   protected table(): Table {
@@ -199,7 +203,7 @@ export class DailyTotal extends Story {
         "fresh total, budget split",
         "tree",
         "square root",
-        "ε of fresh totals as good as the square root",
+        "ε that fresh totals need for the square root's error",
       ],
       rows: shown.map((day, place) => [
         day.toLocaleString("en"),

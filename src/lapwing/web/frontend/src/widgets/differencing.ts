@@ -240,7 +240,7 @@ export class DifferencingStory extends Story {
   static override styles: CSSResultGroup = [
     Story.styles,
     css`
-      .handles > * { flex: 1 1 12rem; }
+      .handles > * { flex: 1 1 15rem; } /* as wide as the longest option */
       .handles > .slot { flex: 1 1 100%; min-height: 6rem; }
       .queries { list-style: none; padding: 0; margin: 0; min-height: 8.5rem; font-size: 0.9rem; }
       .queries li { display: grid; grid-template-columns: 1fr auto 8.5rem; gap: 0.2rem 0.8rem; align-items: baseline; border-bottom: 1px solid var(--line); padding: 0.35rem 0; }

@@ -92,7 +92,7 @@ export class ErrorBands extends Story {
       y: {
         from: LOWEST,
         to: 1,
-        label: "off by at most, in percentage points, with 95 % confidence",
+        label: "off by at most (percentage points, 95 % confidence)",
         log: true,
         format: (value) => short(100 * value),
       },
@@ -104,7 +104,7 @@ export class ErrorBands extends Story {
     const sample = samplingError(this.share, this.n);
     const noise = noiseError(this.n, this.epsilon, this.questions);
     const lost = Math.max(1, Math.round(lostAnswers(this.share, this.n, this.epsilon, this.questions)));
-    const from = this.cross < FEWEST ? "ten" : whole(Number(this.cross.toPrecision(2)));
+    const from = this.cross < FEWEST ? "ten" : `about ${whole(Number(this.cross.toPrecision(2)))}`;
     const asked = `${percent(this.share)} of ${whole(this.n)} people say yes. The sampling error is ${points(sample)} percentage points`;
     if (noise > this.share)
       return `${asked}. The noise is larger than the answer, so the result is useless. You need a larger epsilon, fewer questions or more people. From ${from} people on, the noise is the smaller error.`;

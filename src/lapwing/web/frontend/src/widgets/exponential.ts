@@ -114,7 +114,7 @@ export class ExponentialStory extends Story {
     const unit = this.prices ? "€" : "people";
     const [now, other] = [this.logs(this.more), this.logs(!this.more)];
     const worst = Math.max(factor(now[0], other[0]), factor(now[1], other[1]));
-    return html`The best ${best.length > 1 ? "answers are" : "answer is"} ${best.join(" and ")}. The exponential mechanism chooses ${best.length > 1 ? "one of them" : "it"} with probability ${said(sum(plain))}, permute-and-flip with ${said(sum(flipped))}. The best score is ${short(top)} ${unit}, and on average the two mechanisms lose ${little(lost(scores, plain))} and ${little(lost(scores, flipped))} ${unit}. With one person ${this.more ? "less" : "more"}, no probability changes by more than a factor of ${short(worst)}. The limit is e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}.`;
+    return html`The best ${best.length > 1 ? "answers are" : "answer is"} ${best.join(" and ")}. The exponential mechanism chooses ${best.length > 1 ? "one of them" : "it"} with probability ${said(sum(plain))}, permute-and-flip with ${said(sum(flipped))}. The best score is ${short(top)} ${unit}. On average, the score of the chosen answer is lower by ${little(lost(scores, plain))} ${unit} (exponential mechanism) or ${little(lost(scores, flipped))} ${unit} (permute-and-flip). With one person ${this.more ? "fewer" : "more"}, no probability changes by more than a factor of ${short(worst)}. The limit is e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}.`;
   }
 
   protected table(): Table {

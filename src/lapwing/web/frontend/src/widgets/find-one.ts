@@ -4,7 +4,7 @@ import { narrow, short, wide } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { coin } from "../lib/random.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
-import { percent } from "../lib/words.js";
+import { share } from "../lib/words.js";
 import { foundInCrowd, guessFromCount, yesLaw } from "../math/crowd.js";
 import { posterior } from "../math/odds.js";
 
@@ -29,7 +29,7 @@ export class FindOne extends Story {
   declare people: number;
   declare seat: string;
   declare private rounds: Round[];
-  protected readonly question = "Did Ada say yes? Look for one person, with names and without.";
+  protected readonly question = "Is Ada's true answer yes? Look for one person, with names and without.";
   protected readonly first = { seat: "shuffler", people: 30, epsilon: 2 };
 
   protected override get allowed(): Record<string, Allowed> {
@@ -112,7 +112,7 @@ export class FindOne extends Story {
         "people in the batch",
         SIZES.map((size) => [size, String(size)] as const),
       )}
-      ${this.epsilonHandle("each report:", { about: "of Ada's answer" })}`;
+      ${this.epsilonHandle("each report:", { about: "of Ada's answer", symbol: "ε₀" })}`;
   }
 
   protected picture(): unknown {
@@ -154,14 +154,14 @@ export class FindOne extends Story {
         : html`Batch ${done + 1} of ${ROUNDS}. <b>${open.others + Number(open.report)}</b> of ${this.people} reports say yes.`
       : last
         ? html`${last.guess === last.ada ? "Right" : "Wrong"}: her true answer was ${last.ada ? "yes" : "no"}. You have ${this.hits} of ${done}.`
-        : html`Twenty batches. Ada's true answer is a fair coin each time. You know that ${this.yes} of the ${this.people - 1 === 1 ? "one other truly says" : `${this.people - 1} others truly say`} yes.`;
+        : html`Twenty batches. Ada's true answer is a fair coin each time. ${this.people === 2 ? "You know that the true answer of the other person is no." : `You know the true answers of the ${this.people - 1} others: ${this.yes} are yes.`}`;
     return html`<div class="game">
       <p role="status">${said}</p>
       <div>
         ${
           open
-            ? html`<button type="button" @click=${() => this.then(() => this.guess(true))}>Ada says yes</button>
-              <button type="button" @click=${() => this.then(() => this.guess(false))}>Ada says no</button>`
+            ? html`<button type="button" @click=${() => this.then(() => this.guess(true))}>Her answer is yes</button>
+              <button type="button" @click=${() => this.then(() => this.guess(false))}>Her answer is no</button>`
             : html`<button type="button" class="main" @click=${() => this.then(this.next)}>${done >= ROUNDS ? "Another twenty" : done ? "Next batch" : "Open a batch"}</button>`
         }
         <button type="button" @click=${this.finish}>Let the best guess play ${done && done < ROUNDS ? "the rest" : "all twenty"}</button>
@@ -180,16 +180,16 @@ export class FindOne extends Story {
     const best = this.seat === "shuffler" ? named : mixed;
     const other =
       this.seat === "shuffler"
-        ? `Without names it would be right in ${percent(mixed, 1)}.`
-        : `With her name on the report it would be right in ${percent(named, 1)}.`;
+        ? `Without names it would be right in ${share(mixed)}.`
+        : `With her name on the report it would be right in ${share(named)}.`;
     const done = this.played.length >= ROUNDS ? html` <b>In these ${ROUNDS} batches: ${this.hits} right.</b>` : nothing;
-    return html`At ε₀ = ${short(this.epsilon)} the best guess is right in ${percent(best, 1)} of all batches; a coin in 50 %. ${other} This holds although you know the true answers of everybody except Ada.${done}`;
+    return html`At ε₀ = ${short(this.epsilon)} the best guess is right in ${share(best)} of all batches, and a coin in 50 %. ${other} This holds although you know the true answers of everybody except Ada.${done}`;
   }
 
   protected table(): Table {
     const rows = SIZES.map((size) => {
       const law = yesLaw(size - 1, Math.round(YES * (size - 1)), this.epsilon);
-      return [size, percent(posterior(this.epsilon, 0.5), 1), percent(foundInCrowd(law, this.epsilon), 1)];
+      return [size, share(posterior(this.epsilon, 0.5)), share(foundInCrowd(law, this.epsilon))];
     });
     return { head: ["people", "best guess with names", "best guess without names"], rows };
   }

@@ -47,7 +47,7 @@ export class GaussianStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`${this.epsilonHandle(undefined, { except: "except with probability δ" })}
+    return html`${this.epsilonHandle(undefined, { except: "leaving δ aside" })}
       ${this.choice(
         "delta",
         "delta δ",
@@ -143,7 +143,7 @@ export class GaussianStory extends Story {
     const verdict =
       really > this.delta
         ? `This is too little noise: its real δ is ${really.toExponential(1).replace(/e-(\d+)/, (_, digits: string) => ` · 10⁻${[...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`)}`
-        : "This happens to be enough here, but its proof does not cover it";
+        : "This σ happens to be enough here, but the proof of the formula does not cover it";
     return `At ε = ${short(this.epsilon)} the classical formula is not proven. It gives σ = ${short(book)}. ${verdict}. The analytic calibration gives ${short(exact)}.`;
   }
 

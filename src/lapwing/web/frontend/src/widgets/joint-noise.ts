@@ -143,7 +143,7 @@ export class JointNoise extends Story {
     const drawn = html`The noise was <b>${this.draw.noises.map(signed).join(" and ")}</b>. `;
     switch (this.way) {
       case "together":
-        return html`${drawn}Every coin is decided by the XOR of two numbers. Server A knows only its own number. So it cannot take the noise off, and it sees no more than everybody. ${error} A curator's noise would be as large.`;
+        return html`${drawn}Every coin is decided by the XOR of two numbers. Server A knows only its own number. So it cannot take the noise off, and it sees no more than everybody else. ${error} A curator's noise would be as large.`;
       case "alone":
         return html`${drawn}Server A made the noise and can subtract it. So it has the exact sum, and no ε protects anybody from server A. ${error}`;
       case "each":

@@ -181,7 +181,7 @@ export class AnonymityStory extends Story {
       case "composition": {
         const both = kept.filter((row) => ward.other.class[row]! >= 0).length;
         return many
-          ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. The attack finds out ${found}, because these patients have only one diagnosis in both of their classes.`
+          ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. The attack finds out ${found}, because for each of these patients, both classes have only one diagnosis in common.`
           : `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. For each of them, both classes have at least two diagnoses in common. This time the attack finds out nothing.`;
       }
       default:
@@ -229,11 +229,11 @@ export class AnonymityStory extends Story {
       i { display: inline-block; width: 0.55rem; height: 0.55rem; border-radius: 50%; background: var(--exact); opacity: 0.55; }
       i.fallen { background: var(--adversary); border-radius: 0; transform: rotate(45deg); opacity: 1; }
       i.gone { background: none; border: 1.5px solid var(--quiet); }
-      .legend { color: var(--quiet); margin: 0.4rem 0; }
+      .legend { color: var(--quiet); margin: 0.4rem 0; } .legend i { margin-right: 0.2rem; }
       .found { min-height: 1.8em; font-size: 0.9rem; margin: 0 0 0.4rem; }
       .found span { display: inline-block; margin: 0.1rem 0.4rem 0.1rem 0; padding: 0 0.4rem; border: 1px solid var(--adversary); border-radius: 4px; }
       .seen { min-height: 4.4em; }
-      @media (max-width: 30rem) { dd.note { display: none; } dl { grid-template-columns: repeat(4, auto); } .seen { min-height: 7em; } }
+      @media (max-width: 30rem) { dl { grid-template-columns: repeat(2, 1fr); } .seen { min-height: 7em; } }
     `,
   ];
 }

@@ -1,6 +1,7 @@
 // A hospital's rows without names beside a list of voters with names: which columns name whom?
 import { css, html, svg, type CSSResultGroup, type SVGTemplateResult, type TemplateResult } from "lit";
 import town from "../data/town.json";
+import { counted } from "../lib/plural.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { linked, unique } from "../math/classes.js";
 
@@ -95,10 +96,10 @@ export class LinkageStory extends Story {
     const { count, all, alone } = this.state;
     const names = count("right") + count("wrong");
     if (!names)
-      return `None of the ${all} patients gets a name, because every row matches several voters or none. ${alone ? `${alone} rows are still unique.` : "Every row looks like other rows."} What could you still learn from this table?`;
+      return `None of the ${all} patients gets a name, because every row matches several voters or none. ${alone ? `Still, ${counted(alone, "row is", "rows are")} unique.` : "Every row looks like other rows."} What could you still learn from this table?`;
     const share = (100 * count("right")) / names;
     const said = share > 99 && share < 100 ? "more than 99" : String(Math.round(share));
-    return `${names} of ${all} patients get a name, and ${count("right")} of these names are right (${said}\u00a0%). ${alone} rows are unique in the table. The table contained no names.`;
+    return `${names} of ${all} patients get a name, and ${count("right")} of these names are right (${said}\u00a0%). ${counted(alone, "row is", "rows are")} unique in the table. The table contained no names.`;
   }
 
   protected table(): Table {

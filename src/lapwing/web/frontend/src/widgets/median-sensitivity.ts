@@ -37,25 +37,30 @@ export class MedianStory extends Story {
         "how many",
         SIZES.map((size) => [size, size.toLocaleString("en")]),
       )}
-      ${this.epsilonHandle()}`;
+      ${this.epsilonHandle("epsilon", { about: "of your age", except: "leaving δ = 10⁻⁶ aside" })}`;
   }
 
   protected picture(): unknown {
     const all = spans(this.values, 0, RANGE);
     const factor = decay(this.epsilon, DELTA);
-    const shown = Math.ceil(0.6 * this.people);
-    const local = all.slice(0, shown).map((span, k): Point => [k, span]);
-    const counted = all.slice(0, shown).map((span, k): Point => [k, span * factor ** k]);
+    const local = all.map((span, k): Point => [k, span]);
+    const counted = all.map((span, k): Point => [k, span * factor ** k]);
     const most = smooth(this.values, 0, RANGE, this.epsilon, DELTA);
     return chart({
       title: "How far one more change can move the median after k other changes, plain and discounted",
-      x: { from: 0, to: shown - 1, label: "people who were changed before" },
+      x: { from: 0, to: this.people, label: "people who were changed before" },
       y: { from: 0, to: 1.12 * RANGE, label: "years", ticks: [0, 25, 50, 75, 100] },
       marks: [
         { kind: "across", ink: "quiet", points: [[0, RANGE]], label: "anywhere: 100", dashed: true },
         { kind: "line", ink: "adversary", points: local },
         { kind: "line", ink: "noise", points: counted },
-        { kind: "across", ink: "private", points: [[shown - 1, most]], label: `smooth: ${short(most)}`, dashed: true },
+        {
+          kind: "across",
+          ink: "private",
+          points: [[this.people, most]],
+          label: `smooth: ${short(most)}`,
+          dashed: true,
+        },
         { kind: "dots", ink: "private", points: counted.filter(([, span]) => span >= most - 1e-9).slice(0, 1) },
         {
           kind: "dots",
@@ -74,9 +79,9 @@ export class MedianStory extends Story {
     const global = RANGE / this.epsilon;
     const verdict =
       scale < global / 1.05
-        ? `The worst data set needs ${short(global)}, which is ${short(global / scale)} times as much.`
-        : `The worst data set needs ${short(global)}, which is not more. So smooth sensitivity gains nothing here.`;
-    return `In these data one person moves the median by at most ${short(all[0]!)} (red, on the left). After k other changes it can be more, up to ${short(Math.max(...all))}. Discount every change by the factor ${decay(this.epsilon, DELTA).toFixed(3)} (orange; for δ = 10⁻⁶) and take the highest point: the smooth sensitivity is ${short(most)}, so the scale of the noise is ${short(scale)}. ${verdict}`;
+        ? `For the worst case, the scale would be ${short(global)}, which is ${short(global / scale)} times as much.`
+        : `For the worst case, the scale would be ${short(global)}, which is not more. So smooth sensitivity gains nothing here.`;
+    return `In these data one person moves the median by at most ${short(all[0]!)} (red, on the left). After k other changes it can be more, up to ${short(Math.max(...all))} at the right end. Discount every change by the factor ${decay(this.epsilon, DELTA).toFixed(3)} (orange; for δ = 10⁻⁶) and take the highest point: the smooth sensitivity is ${short(most)}, so the scale of the noise is ${short(scale)}. ${verdict}`;
   }
 
   protected table(): Table {

@@ -116,7 +116,7 @@ export class OneServer extends Story {
 
   protected sentence(): string | TemplateResult {
     if (this.left === this.right) return "Both secrets are the same. Choose two that differ.";
-    const best = html`The best guess from one look is right in <b>${percent(this.best, 1)}</b> of all cases; a coin in 50\u00a0%.`;
+    const best = html`The best guess from one look is right in <b>${percent(this.best, 1)}</b> of all cases, and a coin in 50\u00a0%.`;
     if (this.seat === "both")
       return html`Two shares together are the secret, each time. ${best} This is why the two must not work together.`;
     if (this.seat === "first")

@@ -3,7 +3,7 @@ import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
-import { limit, percent } from "../lib/words.js";
+import { limit, percent, share } from "../lib/words.js";
 import { found, least, power, together } from "../math/adversary.js";
 import { up } from "../math/lab.js";
 import { posterior } from "../math/odds.js";
@@ -15,12 +15,8 @@ const ALARMS = [0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1];
 const steps = Array.from({ length: 101 }, (_, i) => i / 100);
 const money = (amount: number): string => Math.ceil(amount - 1e-6).toLocaleString("en");
 
-/** Shares that need more digits the closer they are to 0 or 1. */
-function share(value: number): string {
-  const edge = Math.min(value, 1 - value);
-  if (edge > 0 && edge < 1e-5) return value < 0.5 ? "under 0.001\u00a0%" : "over 99.999\u00a0%";
-  return `${+(100 * value).toFixed(edge < 0.001 ? 3 : edge < 0.01 ? 2 : edge < 0.095 ? 1 : 0)}\u00a0%`;
-}
+/** Of her policy, as many digits as a premium in whole dollars has. */
+const ofPolicy = (risk: number): string => `${+(Math.ceil(POLICY * risk - 1e-6) / (POLICY / 100)).toFixed(3)}\u00a0%`;
 
 /** "at most 74 %", unless the number itself says on which side it lies. */
 const bounded = (words: string, said: string): string => (/^(over|under)/.test(said) ? said : `${words} ${said}`);
@@ -69,8 +65,19 @@ export class Posterior extends Story {
       <input type="range" min=${step} max=${1 - step} step=${step} .value=${String(this[name])}
         aria-valuetext="${short(100 * this[name])}\u00a0%"
         @input=${(event: Event) => this.take(name, Number((event.target as HTMLInputElement).value))} /></label>`;
-    return html`${this.epsilonHandle(undefined, this.view === "premium" ? { about: "that Gertrude is in the data" } : {})}
+    const words =
+      this.view === "premium"
+        ? { about: "that Gertrude is in the data" }
+        : this.view === "belief"
+          ? { instead: this.believed() } // one belief, with the digits of the picture and the table
+          : {};
+    return html`${this.epsilonHandle(undefined, words)}
       ${this.view === "belief" ? slider("prior", "belief before", 0.01) : this.view === "premium" ? slider("prior", "risk that the insurer would assume without her data", 0.01) : slider("alarm", "wrongly accused", 0.01)}`;
+  }
+
+  private believed(): string {
+    const after = bounded("at most", limit(posterior(this.epsilon, this.prior), "up"));
+    return `An attacker who was ${share(this.prior)} sure that you are in the data can become ${after} sure.`;
   }
 
   protected picture(): unknown {
@@ -209,8 +216,8 @@ export class Posterior extends Story {
       return `If somebody suspects 1,000 people this much, they expect ${before.toLocaleString("en")} of them to be in the data. After the worst possible answer, they may expect ${after < 1000 ? `at most ${after}` : "almost all"}. The odds grow by a factor of at most ${short(up(Math.exp(this.epsilon), 3))}.`;
     }
     if (this.view === "premium")
-      return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume ${bounded("at most", limit(together(this.epsilon, this.prior), "up"))} with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0≤\u00a0${short(up(Math.exp(2 * this.epsilon), 3))}.`;
-    return `A test that may wrongly accuse ${short(100 * this.alarm)}\u00a0% of the people outside the data finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)}\u00a0% of the people in the data. The best test on a count with Laplace noise finds ${share(found(this.epsilon, this.alarm))}, and guessing finds ${share(this.alarm)}.`;
+      return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume at most ${ofPolicy(together(this.epsilon, this.prior))} with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0≤\u00a0${short(up(Math.exp(2 * this.epsilon), 3))}.`;
+    return `A test that may wrongly accuse ${short(100 * this.alarm)}\u00a0% of the people outside the data can find ${bounded("at most", limit(power(this.epsilon, 0, this.alarm), "up"))} of the people in the data. The best test on a count with Laplace noise finds ${share(found(this.epsilon, this.alarm))}, and guessing finds ${share(this.alarm)}.`;
   }
 
   protected table(): Table {

@@ -131,7 +131,7 @@ export class RapporStory extends Story {
     const seen =
       this.sent < 100
         ? ""
-        : ` After ${this.sent.toLocaleString("en")} reports an eavesdropper knows ${matches} of ${BITS} bits of step 2. But ${wrong} of the bits of step 2 are not yours.`;
+        : ` After ${this.sent.toLocaleString("en")} reports an eavesdropper knows ${matches} of ${BITS} bits of step 2. But ${wrong} of the bits of step 2 differ from those of the word.`;
     return `“${this.word}” sets ${at.length < 2 ? `bit ${at[0]} (both functions agree)` : `bits ${at.join(" and ")}`}. The permanent response differs from it in ${wrong} of ${BITS} bits.${seen} One report alone costs at most ε = ${reportLoss(given).toFixed(2)}. All reports about this word together cost at most ε = ${lifetimeLoss(given).toFixed(2)}.`;
   }
 

@@ -110,7 +110,7 @@ export class RegressionStory extends Story {
       return `At ε = ${short(this.epsilon)} method 1 has ${times(of("method 1"))} the error of a fit without privacy, and method 2 has ${times(of("method 2"))}. Neither is private at any ε: both read from the data what must be public.`;
     const best = LINES.filter((line) => line.private).sort((a, b) => this.error(a) - this.error(b))[0]!;
     const lost = this.error(best) > 0.97 * data.middle;
-    return `At ε = ${short(this.epsilon)} the best private method (${best.said.replace("private: ", "noise on ")}) has ${times(best)} the error of a fit without privacy. A model that reads no record and always says 25 has ${blind} times that error${lost ? ". So 455 records teach practically nothing at this ε" : ""}.`;
+    return `At ε = ${short(this.epsilon)} the best private method (${best.said.replace("private: ", "noise on ")}) has ${times(best)} the error of a fit without privacy. A model that reads no record and always says 25 has ${blind} times the error of a fit without privacy${lost ? ". So the records (455 in each fit) teach practically nothing at this ε" : ""}.`;
   }
 
   protected table(): Table {

@@ -110,7 +110,7 @@ export class SketchesStory extends Story {
 
   protected handles(): TemplateResult {
     const sizes = (list: number[]): [number, string][] => list.map((one) => [one, one.toLocaleString("en")]);
-    return html`${this.epsilonHandle("one report costs")}
+    return html`${this.epsilonHandle("one report costs", { about: this.puzzling ? "of your word" : "of your emoji" })}
       <div class="two">${this.choice("algorithm", "what is sent", ALGORITHMS)} ${this.choice("people", "people", sizes(this.puzzling ? PUZZLED : CROWDS))}
         ${
           this.puzzling
@@ -214,7 +214,7 @@ export class SketchesStory extends Story {
     const theory = Math.sqrt(errors.reduce((sum, one) => sum + one ** 2, 0) / SHOWN);
     const length = bits(this.kind, this.functions, this.width);
     const flips = percent(flip(this.kind, this.epsilon), 1);
-    return `Each phone sends ${length.toLocaleString("en")} bits and flips ${this.kind === "CMS" ? "each cell" : "its one sign"} with probability ${flips}. Grey bars are true, dots are estimated, and 95 % of the orange lines should cover the top of their bar. Typically the estimates are off by ${percent(off, 2)} of the people (theory says ${percent(theory, 2)}). An emoji that fewer than ${percent(2 * theory, 1)} use looks like one that nobody uses.`;
+    return `Each phone sends ${length.toLocaleString("en")} bits and flips ${this.kind === "CMS" ? "each cell" : "its one sign"} with probability ${flips}. Grey bars are true, dots are estimated, and 95 % of the orange lines should cover the top of their bar. Typically the estimates are off by ${percent(off, 2)} of the people (theory says ${percent(theory, 2)}). ${2 * theory < 1 ? `An emoji that fewer than ${percent(2 * theory, 1)} use` : "Even an emoji that everybody uses"} looks like one that nobody uses.`;
   }
 
   protected table(): Table {

@@ -155,7 +155,7 @@ export class SplitSecret extends Story {
       return html`Each server has added up its own column. Server A has ${this.sums[0]}, server B has ${this.sums[1]}. Either number alone is as random as a single share. Open the sum.`;
     return bit
       ? html`The coin shows ${mine[0]}. Server A gets ${mine[0]}, server B gets ${this.secret} XOR ${mine[0]} = ${mine[1]}. Toss again: the shares change with the coin, your secret does not.`
-      : html`You drew ${mine[0]}. Server B gets ${this.secret} − ${mine[0]}${this.secret < mine[0] ? html`, counted on from 100: ${mine[1]}` : html` = ${mine[1]}`}. Together ${mine[0]} + ${mine[1]} = ${mine[0] + mine[1]}${mine[0] + mine[1] >= 100 ? html`, and after 99 comes 0 again: ${this.secret}` : ""}.`;
+      : html`You drew ${mine[0]}. Server B gets ${this.secret} − ${mine[0]}${this.secret < mine[0] ? html` = −${mine[0] - this.secret}, which is ${mine[1]} on the ring` : html` = ${mine[1]}`}. Together ${mine[0]} + ${mine[1]} = ${mine[0] + mine[1]}${mine[0] + mine[1] >= 100 ? html`, and after 99 comes 0 again: ${this.secret}` : ""}.`;
   }
 
   private outcome(): string | TemplateResult {

@@ -81,7 +81,12 @@ export class TakingPart extends Story {
   protected table(): Table {
     const rows = [0, 1, 2, 5, 10, 20].map((studies) => {
       const [least, most] = this.reached(studies);
-      return [studies, +(studies * this.epsilon).toPrecision(3), percent(least, 2), percent(most, 2)];
+      return [
+        studies,
+        +(studies * this.epsilon).toPrecision(3),
+        percent(Math.floor(1e4 * least + 1e-9) / 1e4, 2),
+        percent(Math.ceil(1e4 * most - 1e-9) / 1e4, 2),
+      ];
     });
     return { head: ["studies", "ε in total", "at least", "at most"], rows };
   }

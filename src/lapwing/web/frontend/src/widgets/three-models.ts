@@ -10,7 +10,11 @@ const LEAST = 1e-7;
 const STEPS = 60; // from 100 people to 100 million
 const sizeAt = (step: number): number => Number((100 * 10 ** (step / 10)).toPrecision(2));
 const stepOf = (size: number): number => Math.round(10 * Math.log10(size / 100));
-const said = (share: number): string => (share >= 1 ? "everything (100 %)" : `${+(100 * share).toPrecision(2)}\u00a0%`);
+/** Percentage points; nothing can be off by more than all of them. */
+const points = (share: number): string =>
+  (100 * Math.min(1, share)).toLocaleString("en", { maximumSignificantDigits: 2 });
+const said = (share: number): string =>
+  share >= 1 ? "100\u00a0percentage points, which tells nothing" : `${points(share)}\u00a0percentage points`;
 
 export class ThreeModelsStory extends Story {
   static override properties = { epsilon: { type: Number }, people: { type: Number } };
@@ -28,7 +32,7 @@ export class ThreeModelsStory extends Story {
         <input type="range" min="0" max=${STEPS} .value=${String(stepOf(this.people))} aria-valuetext="${this.people.toLocaleString("en")} people"
           @input=${(event: Event) => this.take("people", sizeAt(Number((event.target as HTMLInputElement).value)))} />
       </label>
-      ${this.epsilonHandle()}`;
+      ${this.epsilonHandle("epsilon", { about: "of your answer" })}`;
   }
 
   protected picture(): unknown {
@@ -37,7 +41,7 @@ export class ThreeModelsStory extends Story {
     const line = (model: "central" | "shuffled" | "local" | "sample"): Point[] =>
       sizes.map((size, i): Point => [size, all[i]![model]]).filter(([, error]) => error <= 1 && error >= LEAST);
     const label = (points: Point[], people: number, text: string) => ({
-      points: points.filter(([size]) => size >= people).slice(0, 1),
+      points: points.filter(([size, error]) => size >= people && error <= 0.3).slice(0, 1),
       label: text,
     });
     const [central, shuffled, local, sample] = [line("central"), line("shuffled"), line("local"), line("sample")];
@@ -48,17 +52,17 @@ export class ThreeModelsStory extends Story {
       y: {
         from: LEAST,
         to: 1,
-        label: "off by at most, with 95 % confidence",
+        label: "off by at most (percentage points, 95 % confidence)",
         log: true,
         ticks: [1e-6, 1e-4, 0.01, 1],
-        format: (share) => `${+(100 * share).toPrecision(2)} %`,
+        format: points,
       },
       marks: [
         { kind: "line", ink: "quiet", points: sample, dashed: true },
         { kind: "line", ink: "noise", points: local },
         { kind: "line", ink: "budget", points: shuffled },
         { kind: "line", ink: "private", points: central },
-        { kind: "dots", ink: "noise", ...label(local, 3e4, "local") },
+        { kind: "dots", ink: "noise", side: "right", ...label(local, 3e4, "local") },
         { kind: "dots", ink: "budget", ...label(shuffled, 1e5, "shuffled") },
         { kind: "dots", ink: "private", ...label(central, 3e3, "central") },
         { kind: "down", ink: "exact", points: [[this.people, 1]], dashed: true },
@@ -71,17 +75,20 @@ export class ThreeModelsStory extends Story {
     const loss = localLoss(this.epsilon, this.people, DELTA);
     const shuffler =
       loss > this.epsilon * 1.001
-        ? `With a shuffler everybody may answer with ε₀ = ${short(loss)}, and the crowd still protects them with ε = ${short(this.epsilon)} (δ = 10⁻⁹). The share is then off by ${said(now.shuffled)}. (Against the shuffler itself, only ε₀ protects.)`
-        : "With so few people, a shuffler does not help.";
+        ? `With a shuffler everybody may answer with ε₀ = ${short(loss)}, and the crowd still protects them with ε = ${short(this.epsilon)} (δ = 10⁻⁹). The share is then off by ${said(now.shuffled)}. (Against a shuffler that reads the reports, only ε₀ protects.)`
+        : "For this ε and so few people, the theorem behind this curve shows no gain from a shuffler.";
     return `${this.people.toLocaleString("en")} people say yes or no. With a trusted curator, the share is off by at most ${said(now.central)}. If nobody is trusted, it is off by at most ${said(now.local)}. ${shuffler} The local error is ${short(now.local / now.central)} times the central one. A random sample of so many people is off by ${said(now.sample)} anyway (dashed).`;
   }
 
   protected table(): Table {
     const rows = [1e3, 1e4, 1e5, 1e6, 1e7].map((size) => {
       const now = models(size, this.epsilon);
-      return [size.toLocaleString("en"), said(now.central), said(now.shuffled), said(now.local), said(now.sample)];
+      return [size.toLocaleString("en"), ...[now.central, now.shuffled, now.local, now.sample].map(points)];
     });
-    return { head: ["people", "central", "shuffled", "local", "drawing a sample"], rows };
+    return {
+      head: ["people", "central, points", "shuffled, points", "local, points", "drawing a sample, points"],
+      rows,
+    };
   }
 
   static override styles = [

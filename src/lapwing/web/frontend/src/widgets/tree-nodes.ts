@@ -97,7 +97,7 @@ export class TreeNodes extends Story {
     const found = html`<b>${chosen.length === best ? "Yes" : "It adds up"}</b>: ${parts}. That is noise from ${counted(chosen.length, "node")}`;
     if (chosen.length > best)
       return html`${found}. ${best === 1 ? "One node is" : `${best} nodes are`} enough: whole pairs, fours and eights have noise only once.`;
-    return html`${found} instead of ${counted(this.day, "day")}. The price: one call is in one node of each row, so ${levels(DAYS)} rows share the budget.`;
+    return html`${found} instead of ${counted(this.day, "day")}. The price: one call is in one node of each level, so ${levels(DAYS)} levels share the budget.`;
   }
 
   protected table(): Table {

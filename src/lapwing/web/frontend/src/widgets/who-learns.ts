@@ -106,7 +106,7 @@ export class WhoLearns extends Story {
     if (only === "middle")
       return "How large each group of noisy reports is. Not which group it is, and not who is in it.";
     if (only && this.way !== "direct")
-      return `Little, because your report hides among a million: ε\u00a0=\u00a0${short(this.crowd)}, δ\u00a0=\u00a010⁻⁶. ${outOf(this.crowd, ABOUT)}`;
+      return `Little, because your report hides among a million: ε\u00a0=\u00a0${short(this.crowd)}, δ\u00a0=\u00a010⁻⁶. ${outOf(this.crowd, ABOUT, "", "leaving δ aside")}`;
     const how =
       this.way === "direct" && only
         ? "A report, but not whose it is. The promise is the noise in it"
