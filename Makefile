@@ -61,10 +61,10 @@ bench-models: $(PEERS) ## how good private models are beside diffprivlib's, 20 s
 
 assets: $(ASSETS) ## what browsers load, built with Node 20 or newer
 
-docs: $(DEV) ## the documentation as a site that can be searched; the school serves it at /docs
+docs: $(DEV) $(ASSETS) ## the documentation as a site that can be searched; the school serves it at /docs
 	@$(BIN)/python tools/documentation.py
 
-wheels: $(DEV) $(ASSETS) docs ## dist/lapwing-….whl, the library alone, and dist/lapwing_web-….whl, the web application
+wheels: docs ## dist/lapwing-….whl, the library alone, and dist/lapwing_web-….whl, the web application
 	@for project in . src/lapwing/web; do (cd $$project && $(CURDIR)/$(BIN)/hatchling build -t wheel -d $(CURDIR)/dist) || exit 1; done
 
 $(ASSETS): $(FRONTEND)/package-lock.json $(FRONTEND)/build.mjs $(shell find $(FRONTEND)/src -type f) $(wildcard $(IN_THE_BROWSER)) src/lapwing/web/lab/result.py tools/browser-zip tools/frontend tools/kinds.py | $(CORE)
@@ -79,7 +79,7 @@ $(CORE): $(PROJECT)
 	@tools/setup .venv && touch $@
 
 $(WEB): $(PROJECT)
-	@tools/setup .venv --extra web --extra collect --extra pair && touch $(CORE) $@
+	@tools/setup .venv --extra web --extra collect --extra pair --extra plot && touch $(CORE) $@
 
 $(DEV): $(PROJECT)
 	@tools/setup .venv --extra dev && touch $(CORE) $(WEB) $@

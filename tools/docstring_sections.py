@@ -57,8 +57,11 @@ def described(text: str) -> dict[str, list[str]]:
     return entries(sections.get("Args", [])) | entries(sections.get("Attributes", []))
 
 
-def completed(text: str, inherited: Iterable[str], parameters: Iterable[str]) -> str:
-    """The text with what the docstrings of base classes, nearest first, say of parameters that it leaves out."""
+def completed(text: str, inherited: Iterable[str], parameters: Iterable[str], required: Iterable[str] = ()) -> str:
+    """The text with what the docstrings of base classes, nearest first, say of parameters that it leaves out.
+
+    These come last, but for required ones: they come first, because nobody can leave them out.
+    """
     own = described(text)
     known: dict[str, list[str]] = {}
     sections: Sections = {}
@@ -67,21 +70,23 @@ def completed(text: str, inherited: Iterable[str], parameters: Iterable[str]) ->
         sections = sections_of(base) | sections
     added = {name: known[name] for name in parameters if name in known and name not in own}
     text = inspect.cleandoc(text)
-    if added:
-        text = _with_lines(text, "Args", [line for entry in added.values() for line in entry])
+    first = [name for name in added if name in set(required)]
+    for names, ahead in ((first, True), ([name for name in added if name not in first], False)):
+        if names:
+            text = _with_lines(text, "Args", [line for name in names for line in added[name]], ahead=ahead)
     if "Returns" in sections and "Returns" not in sections_of(text):
         text = _with_lines(text, "Returns", sections["Returns"])
     return text
 
 
-def _with_lines(text: str, title: str, lines: list[str]) -> str:
-    """The text with lines at the end of a section; a new section stands before later ones and before the examples."""
+def _with_lines(text: str, title: str, lines: list[str], *, ahead: bool = False) -> str:
+    """The text with lines at the end of a section (`ahead`: at its beginning). New sections stand before later ones."""
     more = [f"    {line}".rstrip() for line in lines]
     known = text.splitlines()
     for head in (f"{title}:", "Attributes:") if title == "Args" else (f"{title}:",):
         if head in known:
             place = known.index(head) + 1
-            while place < len(known) and known[place].startswith("    "):
+            while not ahead and place < len(known) and known[place].startswith("    "):
                 place += 1
             return "\n".join([*known[:place], *more, *known[place:]])
     later = {"Args": "Returns:|Raises:|", "Returns": "Raises:|"}[title]

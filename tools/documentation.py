@@ -24,6 +24,7 @@ from typing import Any
 import yaml
 from command_options import options_section
 from docstring_examples import proof_anchor
+from markdown.extensions.toc import slugify
 from notebooks import as_notebook
 from reference_pages import write_reference
 
@@ -32,9 +33,14 @@ from lapwing import __version__
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "src" / "lapwing" / "web" / "documentation" / "site"
 """Where the school looks for it."""
+FRONTEND = ROOT / "src" / "lapwing" / "web" / "frontend"
+FONTS = ROOT / "src" / "lapwing" / "web" / "static" / "fonts"
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)|!\[([^\]]*)\]\(([^)\s]+)\)")
+_FONT = re.compile(r'url\("assets/fonts/([^"]+)"\)')
 _FENCE = re.compile(r"^ *```")
 _ITEM = re.compile(r"^ *([-*]|\d+\.) ")
+_RULE = re.compile(r"^\|[-:| ]+\|$")
+"""The line below the head of a table."""
 _PROMPTS = re.compile(r"^```python(\n>>> )", re.MULTILINE)
 
 
@@ -48,6 +54,7 @@ def pages() -> dict[Path, str]:
         places[page] = page.relative_to(ROOT / "docs").as_posix()
     library = ROOT / "src" / "lapwing"
     places[ROOT / "docs" / "site.css"] = "site.css"
+    places[FRONTEND / "src" / "icon.svg"] = "icon.svg"
     for proof in sorted(library.rglob("*.md")):
         if not {"web", "node_modules"} & set(proof.relative_to(library).parts):
             places[proof] = f"proofs/{proof.relative_to(library).as_posix()}"
@@ -76,7 +83,18 @@ def collect(source: Path) -> None:
         if place == "command-line.md":
             text += f"\n{options_section()}\n"
         text = _PROMPTS.sub(r"```pycon\1", text)
-        target.write_text(_weight(place) + _listed(_linked(text, page, places, source)), encoding="utf-8")
+        target.write_text(_front(place) + _listed(_linked(text, page, places, source)), encoding="utf-8")
+
+
+def fonts(source: Path) -> None:
+    """Bring the files that site.css names: letters of the school, which `make assets` puts under a longer name."""
+    folder = source / "assets" / "fonts"
+    folder.mkdir(parents=True)
+    for file in _FONT.findall((ROOT / "docs" / "site.css").read_text(encoding="utf-8")):
+        built = list(FONTS.glob(file.replace(".woff2", "-*.woff2")))
+        if not built:
+            raise SystemExit(f"the font {file} is not built: run `make assets` first.")
+        shutil.copyfile(max(built, key=lambda path: path.stat().st_mtime), folder / file)
 
 
 _WEIGHTS = {
@@ -87,15 +105,43 @@ _WEIGHTS = {
     "decisions/": 0.05,
     "benchmarks/": 0.05,
     "proofs/": 0.1,
-    "tutorials/": 2,
+    "attacks.md": 0.7,
+    "survey.md": 0.7,
     "at-a-glance.md": 0.5,
+    "glossary.md": 2,
 }
 """How much a page counts in the search; a guide counts 1. Who searches wants a page that explains."""
+_TERMS = {
+    "privacy.md": ["Rényi differential privacy", "group privacy", "privacy amplification", "neighboring datasets"],
+    "curator.md": [
+        "clipping",
+        "confidence interval",
+        "error bars",
+        "partition selection",
+        "trusted curator",
+        "central differential privacy",
+    ],
+    "crowd.md": ["shuffle model"],
+    "collect.md": ["federated learning", "federated analytics"],
+    "ledger.md": ["privacy filter", "privacy odometer"],
+    "mechanisms.md": ["geometric mechanism", "discrete Laplace", "utility"],
+    "platforms.md": ["how to install"],
+    "statement.md": ["GDPR", "data protection"],
+    "streams.md": ["row-level privacy"],
+}
+"""What else people call the subjects of a page. The search counts these words like a title."""
 
 
-def _weight(place: str) -> str:
+_WIDE = {"other-libraries.md"}
+"""Pages that need the room of their table of contents, for blocks of code beside each other."""
+
+
+def _front(place: str) -> str:
+    """What the search and the theme are told of a page."""
     weight = next((weight for start, weight in _WEIGHTS.items() if place.startswith(start)), 1)
-    return f"---\nsearch:\n  boost: {weight}\n---\n"
+    tags = "".join(f"  - {term}\n" for term in _TERMS.get(place, []))
+    hidden = "hide: [toc]\n" if place in _WIDE else ""
+    return f"---\n{hidden}search:\n  boost: {weight}\n" + (f"tags:\n{tags}" if tags else "") + "---\n"
 
 
 def _proof(page: Path, text: str) -> str:
@@ -125,8 +171,8 @@ def _linked(text: str, page: Path, places: dict[Path, str], source: Path) -> str
             copy = source / place
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(target, copy)
-            mark = "!" if picture else ""
-            return f"{mark}[{words or alternative or ''}]({os.path.relpath(place, here)})"
+            shown = f"[{words or alternative or ''}]({os.path.relpath(place, here)})"
+            return f"[!{shown}]({os.path.relpath(place, here)})" if picture else shown  # leads to its full size
         return str(words or alternative or "")
 
     inside, lines = False, []
@@ -137,7 +183,10 @@ def _linked(text: str, page: Path, places: dict[Path, str], source: Path) -> str
 
 
 def _listed(text: str) -> str:
-    """An empty line before a list that follows a paragraph, and four spaces a level, as Python-Markdown wants it."""
+    """An empty line before a list that follows a paragraph, and four spaces a level, as Python-Markdown wants it.
+
+    An empty line before a table as well.
+    """
     inside, lines = False, [""]
     for line in text.splitlines():
         fence = bool(_FENCE.match(line))
@@ -148,6 +197,8 @@ def _listed(text: str) -> str:
                 lines.append("")
             depth = len(line) - len(line.lstrip())
             line = " " * (4 * -(-depth // 4)) + line.lstrip()
+        if not inside and _RULE.match(line) and lines[-2].strip():
+            lines.insert(-1, "")
         lines.append(line)
     return "\n".join(lines[1:]) + "\n"
 
@@ -157,11 +208,15 @@ def glossary(source: Path) -> None:
     words = yaml.safe_load((ROOT / "src/lapwing/web/nuggets/glossary.yaml").read_text(encoding="utf-8"))
     pages = yaml.safe_load((ROOT / "tools/glossary_pages.yaml").read_text(encoding="utf-8"))
     page_of = {word: page for page, explained in pages.items() for word in explained}
-    lines = ["# Glossary", "", "The usual terms of the field, in one or two sentences each.", ""]
+    lines = [_front("glossary.md"), "# Glossary", ""]
+    lines += ["The usual terms of the field, in one or two sentences each.", ""]
     for word in sorted(words, key=str.lower):
         also = words[word].get("also", [])
+        kinds = [other for other in sorted(words, key=str.lower) if other.endswith(f" {word}")]
         lines += [f"## {word}", "", *([f"*Also: {', '.join(map(str, also))}.*", ""] if also else [])]
         lines += [f"{words[word]['short']} [More about {word}]({page_of[word]})", ""]
+        links = ", ".join(f"[{kind}](#{slugify(kind, '-')})" for kind in kinds)
+        lines += [f"See also: {links}.", ""] if kinds else []
     (source / "glossary.md").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -180,7 +235,7 @@ def configuration(source: Path, site: Path, navigation: list[Any]) -> dict[str, 
     handler = next(plugin["mkdocstrings"] for plugin in settings["plugins"] if "mkdocstrings" in plugin)
     python = handler["handlers"]["python"]
     python["paths"] = [str(ROOT / "src")]
-    python["options"]["extensions"] = [str(ROOT / "tools" / "docstring_examples.py")]
+    python["options"]["extensions"] = ["dataclasses", str(ROOT / "tools" / "docstring_examples.py")]
     return settings
 
 
@@ -204,6 +259,8 @@ _NAMED = ('data-md-component="search" role="dialog"', 'data-md-component="search
 """The theme forgets to name its search for who hears pages."""
 _CODE = ("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
 """Long lines of code scroll, and whoever has no mouse scrolls what has the focus."""
+_TITLE = re.compile(r'(?<= title=")[^"]*')
+"""What a link says when a mouse stands on it. That of a class brings the line breaks of its template."""
 _EMPTY = re.compile(r"<th([^>]*)></th>")
 """A cell without words heads nothing."""
 _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
@@ -212,7 +269,7 @@ _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 def move_inline(site: Path) -> None:
     """Put the scripts and styles inside pages into files, so that a policy without exceptions lets them run.
 
-    On the way, three things are mended that make pages harder to hear.
+    On the way, four things are mended that make pages harder to hear or to read.
     """
     for page in sorted(site.rglob("*.html")):
         up = "../" * len(page.relative_to(site).parent.parts)
@@ -228,16 +285,27 @@ def move_inline(site: Path) -> None:
             return f'<link rel="stylesheet" href="{up}{name}">'
 
         text = _EMPTY.sub(r"<td\1></td>", page.read_text(encoding="utf-8").replace(*_NAMED).replace(*_CODE))
+        text = _TITLE.sub(lambda title: " ".join(title[0].split()), text)
         page.write_text(_INLINE.sub(moved, text), encoding="utf-8")
 
 
+_BOXES = {
+    '"nav",{class:"md-code__nav"}': '"div",{class:"md-code__nav"}',
+    '{class:"md-typeset__scrollwrap"}': '{class:"md-typeset__scrollwrap",tabindex:"0"}',
+}
+
+
 def quieten(site: Path) -> None:
-    """The box around each copy button is no landmark. Otherwise a page has many without a name."""
+    """The box around each copy button is no landmark, for a page would have many without a name.
+
+    The box around each wide table takes the focus: whoever has no mouse scrolls it then.
+    """
     for script in (site / "assets" / "javascripts").glob("bundle.*.js"):
-        before = script.read_text(encoding="utf-8")
-        after = before.replace('"nav",{class:"md-code__nav"}', '"div",{class:"md-code__nav"}')
-        assert after != before, "the theme has changed: is the box around the copy button still a landmark?"
-        script.write_text(after, encoding="utf-8")
+        text = script.read_text(encoding="utf-8")
+        for theirs, ours in _BOXES.items():
+            assert theirs in text, f"the theme has changed: what is there instead of {theirs}?"
+            text = text.replace(theirs, ours)
+        script.write_text(text, encoding="utf-8")
 
 
 def build(site: Path, work: Path) -> None:
@@ -250,6 +318,7 @@ def build(site: Path, work: Path) -> None:
     source.mkdir(parents=True)
     collect(source)
     glossary(source)
+    fonts(source)
     file = work / "mkdocs.yml"
     file.write_text(
         yaml.safe_dump(configuration(source, site, write_reference(source)), sort_keys=False), encoding="utf-8"

@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 TUTORIALS = ROOT / "docs" / "tutorials"
 BLOCK = re.compile(
-    r"^```python[^\n]*\n(?P<code>.*?)^```$(?P<sample>\n+(?:For example:\n\n)?```text\n(?P<printed>.*?)^```$)?",
+    r"^```python[^\n]*\n(?P<code>.*?)^```$(?P<sample>\n+(?:For example[^\n]*:\n\n)?```text\n(?P<printed>.*?)^```$)?",
     re.DOTALL | re.MULTILINE,
 )
 """Code, and what it printed once, if the page shows that."""

@@ -7,9 +7,12 @@ import importlib
 import inspect
 import itertools
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from reference_types import inner_types, path_of
 
 from lapwing._names import LIFTED
 
@@ -20,8 +23,17 @@ ROOMS = (
 """Packages whose public names the reference explains, most used first."""
 MAIN = ("open", "PrivateTable", "Query", "Quote", "Answer", "Stream", "Ledger")
 """Names that most people meet first. In the search they count as much as a guide."""
-WEIGHT = 0.3
+ASKED = ("count", "sum", "mean", "median", "quantile", "histogram", "LinearRegression", "LogisticRegression")
+"""Names that are also words which many people search for. Those of private tables and of models count more."""
+WEIGHT, ASKED_WEIGHT, INNER_WEIGHT = 0.3, 0.7, 0.05
 """How much other pages of the reference count in the search, beside a guide's 1."""
+INNER = """\
+## Types of parts
+
+Results and fields of the names above are of these types. The package does not export them: nobody makes a value of
+them by hand, and they change more often. Import them by their path, to annotate code."""
+TERMS = {"NoisyMax": ["report noisy max"], "KeySelection": ["partition selection"]}
+"""What the literature calls a name. The search counts these words like a title."""
 
 
 def write_reference(source: Path) -> list[Any]:
@@ -30,17 +42,27 @@ def write_reference(source: Path) -> list[Any]:
 
 
 def write_room(source: Path, room: ModuleType) -> list[Any]:
-    """The pages of a package: its table of names first."""
+    """The pages of a package: its tables of names first."""
     place = f"reference/{short_name(room)}"
     (source / place).mkdir(parents=True)
-    first = (inspect.getdoc(room) or "").partition("\n")[0]
-    text = "\n\n".join([f"# {room.__name__}", first, overview(room)])
+    words = inspect.getdoc(room) or ""
+    inner = inner_names(room)
+    parts = [f"# {room.__name__}", words.partition("\n")[0], *_example(words), overview(room, room.__all__)]
+    text = "\n\n".join([*parts, *([INNER, overview(room, inner)] if inner else [])])
     (source / place / "index.md").write_text(f"{text}\n", encoding="utf-8")
     navigation: list[Any] = [f"{place}/index.md"]
+    below: list[Any] = []
     for address, names in pages_of(room).items():
         (source / place / f"{address}.md").write_text(page_of(room, names), encoding="utf-8")
-        navigation.append({", ".join(names): f"{place}/{address}.md"})
-    return navigation
+        title = ", ".join(name.rpartition(".")[2] for name in names)
+        (below if names[0] in inner else navigation).append({title: f"{place}/{address}.md"})
+    return [*navigation, *([{"Types of parts": below}] if below else [])]
+
+
+def _example(words: str) -> list[str]:
+    """The first example of a package as a block of code."""
+    lines = list(itertools.dropwhile(lambda line: not line.startswith(">>>"), words.splitlines()))
+    return ["\n".join(["```pycon", *itertools.takewhile(str.strip, lines), "```"])] if lines else []
 
 
 def short_name(room: ModuleType) -> str:
@@ -51,17 +73,32 @@ def short_name(room: ModuleType) -> str:
 def pages_of(room: ModuleType) -> dict[str, list[str]]:
     """The names on each page. Names that differ in capitals only share one, since some disks see no difference."""
     pages: dict[str, list[str]] = {}
-    for name in sorted(room.__all__, key=str.lower):
+    for name in [*sorted(room.__all__, key=str.lower), *inner_names(room)]:
         pages.setdefault(name.lower(), []).append(name)
     return pages
+
+
+def inner_names(room: ModuleType) -> list[str]:
+    """The classes that its names give back and that it does not export, as paths from the package on."""
+    rooms = tuple(importlib.import_module(f"lapwing.{name}") for name in ROOMS)
+    return [path_of(kind).removeprefix(f"{room.__name__}.") for kind in inner_types(rooms)[room.__name__]]
+
+
+def value_of(room: ModuleType, name: str) -> Any:
+    """What a name means: a public one, or the path of a class from the package on."""
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(f"{room.__name__}.{module}") if module else room, last)
 
 
 def page_of(room: ModuleType, names: list[str]) -> str:
     """The page of a name, which mkdocstrings fills from the docstring. `lw.` is how examples write `lapwing.`."""
     paths = [public_path(room, name) for name in names]
-    weight = 1 if names[0] in MAIN and paths[0] == f"lapwing.{names[0]}" else WEIGHT
+    weight = ASKED_WEIGHT if names[0] in ASKED and room.__name__ in ("lapwing.curator", "lapwing.models") else WEIGHT
+    weight = 1 if names[0] in MAIN and paths[0] == f"lapwing.{names[0]}" else weight
+    weight = INNER_WEIGHT if "." in names[0] else weight
     title = " and ".join(paths)
     tags = [path.replace("lapwing.", "lw.", 1) for path in paths]
+    tags += [term for name in names for term in TERMS.get(name, [])]
     front = ["---", f"title: {title}", "search:", f"  boost: {weight}", "tags:", *(f"  - {tag}" for tag in tags), "---"]
     if len(paths) > 1:
         front += ["", f"# {title}"]
@@ -77,10 +114,10 @@ def page_of(room: ModuleType, names: list[str]) -> str:
     return "\n".join([*front, ""])
 
 
-def overview(room: ModuleType) -> str:
-    """A table of the public names: what each of them is, in one line."""
+def overview(room: ModuleType, names: Iterable[str]) -> str:
+    """A table of names: what each of them is, in one line."""
     rows = ["| name | what it is |", "|---|---|"]
-    for name in sorted(room.__all__, key=str.lower):
+    for name in sorted(names, key=str.lower):
         first = explanation(room, name).partition("\n")[0]
         rows.append(f"| [`{name}`][{anchor(room, name)}] | {first.replace('|', '&#124;')} |")
     return "\n".join(rows)
@@ -88,7 +125,7 @@ def overview(room: ModuleType) -> str:
 
 def explanation(room: ModuleType, name: str) -> str:
     """The docstring of a public name. That of a constant is the string below its definition."""
-    value = getattr(room, name)
+    value = value_of(room, name)
     explained = inspect.isclass(value) or inspect.ismodule(value) or inspect.isfunction(inspect.unwrap(value))
     return (inspect.getdoc(value) or "") if explained else _string_below(room, name)
 
@@ -115,7 +152,7 @@ def public_path(room: ModuleType, name: str) -> str:
 
 def anchor(room: ModuleType, name: str) -> str:
     """What its part of the page is called: its public path, or where it is defined if a module has that path too."""
-    path, value = public_path(room, name), getattr(room, name)
+    path, value = public_path(room, name), value_of(room, name)
     if path in sys.modules and (inspect.isclass(value) or inspect.isfunction(value)):
         return f"{value.__module__}.{value.__qualname__}"
     return path

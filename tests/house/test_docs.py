@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,12 @@ def run_page(name: str, text: str) -> None:
             exec(compile("\n" * block.line + block.source, name, "exec"), namespace)
 
 
+def test_a_site_without_built_fonts_says_how_to_build_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documentation, "FONTS", tmp_path / "fonts")
+    with pytest.raises(SystemExit, match="is not built: run `make assets` first"):
+        documentation.fonts(tmp_path / "source")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_code_on_this_page_runs_and_prints_what_it_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -73,6 +80,14 @@ def test_no_page_installs_from_an_index_what_is_not_released() -> None:
     pages = [page for page in PAGES if page.parent.name != "decisions"]
     lines = [(page.name, line) for page in pages for line in page.read_text(encoding="utf-8").splitlines()]
     assert [line for line in lines if re.search(r"pip install [\"']?lapwing", line[1])] == []
+
+
+def test_every_extra_is_on_the_page_of_platforms() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8").partition("| extra | for |")[2]
+    first_cells = " ".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE))
+    extras = set(project["optional-dependencies"]) - {"bench", "dev"}  # for developers: CONTRIBUTING.md
+    assert extras == set(re.findall(r"`([a-z]+)`", first_cells))
 
 
 def test_every_page_is_in_the_index() -> None:

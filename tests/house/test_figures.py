@@ -40,7 +40,7 @@ ROWS = [
     ("discrete Laplace, scale 10", "latest", "discrete Laplace, scale 10", NOISE, 1),
     ("discrete Gaussian, sigma 10", "latest", "discrete Gaussian, sigma 10", NOISE, 1),
     ("randomized response, packed bits", "latest", "randomized response, packed bits", NOISE, 1),
-    ("noisy max of a million random scores", "latest", "noisy max of 1e6 random scores", NOISE, 1e6),
+    ("noisy max: the largest of a million random scores", "latest", "noisy max of 1e6 random scores", NOISE, 1e6),
     ("one scalar release", "latest", "one scalar release", ("Lapwing", "OpenDP"), 1),
     (
         "10 M rows of 1 M people in 1000 groups: count, sum, mean", "tables",

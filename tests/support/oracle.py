@@ -101,7 +101,7 @@ def from_text(text: str, kind: str) -> Any:
         whole, _, part = mantissa.partition(".")
         power = power[1:] if power[:1] in ("+", "-") else power
         fits = (plain(whole, 40) and (not part or plain(part, 60))) or (not whole and plain(part, 60))
-        return float(text) if fits and (plain(power, 2) if exponent else True) else None
+        return float(text) if fits and (power_fits(power, whole) if exponent else True) else None
     day, time = text[:10], text[10:]
     if not (len(day) == 10 and day[4] == day[7] == "-" and all(plain(p, 4) for p in (day[:4], day[5:7], day[8:]))):
         return None
@@ -113,6 +113,13 @@ def from_text(text: str, kind: str) -> Any:
     except OverflowError:  # beyond the calendar, once it is in UTC
         return date if kind == "date" else None
     return date if kind == "date" else moment
+
+
+def power_fits(power: str, whole: str) -> bool:
+    """Whether digits of an exponent may follow these before the point: up to 99, or up to 307 after a single one."""
+    if plain(power, 2) or (len(power) == 3 and power[0] == "0" and plain(power, 3)):
+        return True
+    return len(power) == 3 and plain(power, 3) and int(power) <= 307 and len(whole) == 1 and whole != "0"
 
 
 def cast_number(text: str) -> float | None:

@@ -20,6 +20,6 @@ await ask(0, { config, docs, options: { suggest: true } });
 const found = {};
 for (const phrase of JSON.parse(readFileSync(0, "utf8"))) {
     const { data } = await ask(2, phrase);
-    found[phrase] = data.items.map(([first]) => first.location.split("#")[0]);
+    found[phrase] = data.items.map(([first]) => first.location);
 }
 console.log(JSON.stringify(found));
