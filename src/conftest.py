@@ -10,15 +10,10 @@ import pytest
 @pytest.fixture(autouse=True, scope="session")
 def _shared(doctest_namespace: dict[str, Any]) -> None:
     """`lw`, and the table `patients` that `PrivateTable` describes."""
-    import lapwing as lw
-    from lapwing.datasets import clinic_csv
+    from example_setup import PATIENTS  # imports packages that pytest must find first
 
-    doctest_namespace["lw"] = lw
-    doctest_namespace["patients"] = lw.open(
-        clinic_csv(),
-        name="patients",
-        unit="patient",
-        bounds={"age": (0, 100), "cost": (0, 2000), "visits": (0, 20)},
-        keys={"region": ["North", "South", "East", "West", "Coast", "Islands"]},
-        types={"smoker": "boolean"},
-    )
+    import lapwing as lw
+
+    names: dict[str, Any] = {"lw": lw}
+    exec(PATIENTS, names)  # the lines that the site prints
+    doctest_namespace.update(lw=lw, patients=names["patients"])
