@@ -180,6 +180,7 @@ def test_the_shape_is_the_same_for_nobody() -> None:
         (lambda t: t.bounded(max_groups_per_unit=2).agg(lw.cdf("age", edges=EDGES)), "max_rows_per_unit"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).unprotected(), "histogram"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(within=5), "none of them"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1, count=10), "it hides no group"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).between(18, 65), "nearest edge is 20"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).between(65, 20), "above the other"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).quantile(1.5), "q"),

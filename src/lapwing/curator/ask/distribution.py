@@ -207,7 +207,7 @@ class DistributionQuery(Query):
         """The private distribution, charged before any data is read; quantiles and ranges of it are free."""
         _only_budgets(within)
         answer = release(
-            self, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, analyst=analyst, key=key,
+            self, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence, count=count, analyst=analyst, key=key,
             entropy=entropy, progress=progress,
         )  # fmt: skip
         [item] = self.priced(self.budget(epsilon, delta, rho))
