@@ -65,7 +65,7 @@ def test_what_is_said_of_joint_noise_is_true() -> None:
         >= Fraction(95, 100)
     ]
     assert within == [8]
-    assert "off by up to 8" in TEXT
+    assert "off by at most 8, again with 95 % confidence" in TEXT
 
 
 def test_every_objective_is_served_and_every_formula_can_be_read() -> None:

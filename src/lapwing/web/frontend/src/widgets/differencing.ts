@@ -10,6 +10,7 @@ import { answered, bestGuess, chance, discreteLaplace, logOdds } from "../math/d
 /** Postcodes that begin so are a tracker: about a fifth of the people. */
 const TRACKER = "0001";
 const PEOPLE = office.name.length;
+const NAMED = "refused: a name";
 const RULES = {
   none: "answers everything exactly",
   size: "refuses small groups",
@@ -131,7 +132,7 @@ export class DifferencingStory extends Story {
       const exact = rows.reduce((sum, row) => sum + office.smokes[row]!, 0);
       const size = rows.length;
       const tooFew = (this.rule === "size" || this.rule === "names") && !answered(size, PEOPLE, this.smallest);
-      const why = tooFew ? "refused: group size" : this.rule === "names" && query.names ? "refused: a name" : "";
+      const why = tooFew ? "refused: group size" : this.rule === "names" && query.names ? NAMED : "";
       const noise =
         this.rule === "noise" && release
           ? cells.reduce((sum, cell, i) => sum + Number(cell[place]) * (release[i] ?? 0), 0)
@@ -207,8 +208,21 @@ export class DifferencingStory extends Story {
   protected sentence(): string {
     const told = this.answers();
     const name = office.name[this.target]!;
-    if (told.some((answer) => answer.shown === null))
-      return `Refused. You have learned nothing about ${name}. Try another attack: what if every group you ask about is large enough?`;
+    const refused = told.filter((answer) => answer.shown === null);
+    if (refused.length) {
+      const which =
+        refused.length < told.length
+          ? refused.length === 1
+            ? "one of your questions"
+            : "some of your questions"
+          : told.length === 1
+            ? "your question"
+            : "your questions";
+      const hint = refused.some((answer) => answer.why !== NAMED)
+        ? "what if every group you ask about is large enough?"
+        : "can you describe the group without a name?";
+      return `The curator refuses ${which}. So this attack does not tell ${name} from the others. Try another attack: ${hint}`;
+    }
     if (this.rule !== "noise") {
       const says = `${name} ${office.smokes[this.target] ? "smokes" : "does not smoke"}`;
       return this.attack === "direct"

@@ -213,11 +213,11 @@ export class Posterior extends Story {
     if (this.view === "belief") {
       const before = Math.round(1000 * this.prior);
       const after = Math.ceil(1000 * posterior(this.epsilon, this.prior) - 1e-9);
-      return `If somebody suspects 1,000 people this much, they expect ${before.toLocaleString("en")} of them to be in the data. After the worst possible answer, they may expect ${after < 1000 ? `at most ${after}` : "almost all"}. The odds grow by a factor of at most ${short(up(Math.exp(this.epsilon), 3))}.`;
+      return `If somebody suspects 1,000 people this much, each of them independently of the others, they expect ${before.toLocaleString("en")} of them to be in the data. After the worst possible answer, they may expect ${after < 1000 ? `at most ${after}` : "almost all"}. The odds grow by a factor of at most ${short(up(Math.exp(this.epsilon), 3))}.`;
     }
     if (this.view === "premium")
       return html`If the insurer would assume a risk of ${share(this.prior)} without her data, it can assume at most ${ofPolicy(together(this.epsilon, this.prior))} with her data. This holds whatever the insurer knows and whatever is published. Its odds change by a factor of at most e<sup>2ε</sup>\u00a0≤\u00a0${short(up(Math.exp(2 * this.epsilon), 3))}.`;
-    return `A test that may wrongly accuse ${short(100 * this.alarm)}\u00a0% of the people outside the data can find ${bounded("at most", limit(power(this.epsilon, 0, this.alarm), "up"))} of the people in the data. The best test on a count with Laplace noise finds ${share(found(this.epsilon, this.alarm))}, and guessing finds ${share(this.alarm)}.`;
+    return `A test that may wrongly accuse ${short(100 * this.alarm)}\u00a0% of the people outside the data can find ${bounded("at most", limit(power(this.epsilon, 0, this.alarm), "up"))} of the people in the data. The best test on a count with Laplace noise finds ${bounded("at most", limit(found(this.epsilon, this.alarm), "up"))}, and guessing finds ${share(this.alarm)}.`;
   }
 
   protected table(): Table {
@@ -240,11 +240,11 @@ export class Posterior extends Story {
         ]),
       };
     return {
-      head: ["wrongly accused", "found at most, any mechanism", "found, Laplace count"],
+      head: ["wrongly accused", "found at most, any mechanism", "found at most, Laplace count"],
       rows: ALARMS.map((alarm) => [
         share(alarm),
         limit(power(this.epsilon, 0, alarm), "up"),
-        share(found(this.epsilon, alarm)),
+        limit(found(this.epsilon, alarm), "up"),
       ]),
     };
   }

@@ -115,7 +115,7 @@ export class SplitSecret extends Story {
       <div class="steps">
         <button type="button" class="main" @click=${this.toss}>${this.masks.length ? `${this.rules.mask} again` : this.rules.mask}</button>
         <button type="button" @click=${this.rest}>Let the others split, too</button>
-        <button type="button" @click=${this.open}>Open the sum</button>
+        <button type="button" @click=${this.open}>Open the ${this.way === "bit" ? "XOR" : "sum"}</button>
       </div>`;
   }
 
@@ -152,7 +152,7 @@ export class SplitSecret extends Story {
         : "Your secret is a number. Draw another one. It goes to server A. Your secret minus this number goes to server B.";
     if (this.opened) return this.outcome();
     if (this.complete)
-      return html`Each server has added up its own column. Server A has ${this.sums[0]}, server B has ${this.sums[1]}. Either number alone is as random as a single share. Open the sum.`;
+      return html`Each server has ${bit ? "taken the XOR of" : "added up"} its own column${bit ? ", which is 1 if the number of ones is odd" : ""}. Server A has ${this.sums[0]}, server B has ${this.sums[1]}. Either number alone is as random as a single share. Open the ${bit ? "XOR" : "sum"}.`;
     return bit
       ? html`The coin shows ${mine[0]}. Server A gets ${mine[0]}, server B gets ${this.secret} XOR ${mine[0]} = ${mine[1]}. Toss again: the shares change with the coin, your secret does not.`
       : html`You drew ${mine[0]}. Server B gets ${this.secret} − ${mine[0]}${this.secret < mine[0] ? html` = −${mine[0] - this.secret}, which is ${mine[1]} on the ring` : html` = ${mine[1]}`}. Together ${mine[0]} + ${mine[1]} = ${mine[0] + mine[1]}${mine[0] + mine[1] >= 100 ? html`, and after 99 comes 0 again: ${this.secret}` : ""}.`;
