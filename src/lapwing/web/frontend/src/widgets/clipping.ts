@@ -99,14 +99,14 @@ export class ClippingStory extends Story {
     const least = cutOff(values, best) + averageNoise(best, this.epsilon);
     const side =
       above > (1 / this.epsilon) * 1.5
-        ? "The bound is too low: most of the error comes from cutting off."
+        ? `The bound is too low: ${above === 1 ? "1 customer is" : `${short(above)} customers are`} above it, more than 1/ε = ${short(1 / this.epsilon)}.`
         : above < 1 / this.epsilon / 1.5
-          ? "The bound is too high: most of the error is noise."
+          ? `The bound is too high: ${above === 0 ? "no customer is" : above === 1 ? "only 1 customer is" : `only ${short(above)} customers are`} above it, fewer than 1/ε = ${short(1 / this.epsilon)}.`
           : "About right.";
     const advice =
       best > 0
-        ? `The smallest possible error is ${percent(least / all, 1)}, with a bound of ${short(best)}: ${this.epsilon > 1 ? "with such a large epsilon, nobody has to be cut off" : `about 1/ε = ${short(1 / this.epsilon)} customers spend more`}.`
-        : `With so few customers and such a small epsilon, the answer 0 has the smallest error.`;
+        ? `Both together are smallest, ${percent(least / all, 1)}, with a bound of ${short(best)}: ${this.epsilon > 1 ? "then nobody is cut off" : `about 1/ε = ${short(1 / this.epsilon)} customers spend more`}.`
+        : `With so few customers and such a small epsilon, no bound makes both together smaller than 100\u00a0%.`;
     return `Of ${short(all)} euros, the bound cuts off ${short(cut)}, and noise is off by ${short(noise)} on average: together at most ${percent((cut + noise) / all, 1)}. ${best > 0 ? side : ""} ${advice}`;
   }
 

@@ -240,7 +240,7 @@ export class GuessingGame extends Story {
     const found = above(this.threshold, GAP, this.scale);
     const told = (share: number): string => percent(share, share < 0.095 || share > 0.905 ? 1 : 0);
     return html`The noise has scale b = ${short(this.scale)}. Your threshold T gives a false alarm in ${told(alarm)} of the rounds in which nobody smokes. It finds the smoker in ${told(found)} of the rounds with a smoker.
-      The second share is ${short(found / alarm)} times the first. This factor can never exceed e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}. T is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds. The best T is right in
+      This is ${short(found / alarm)} times as often. The factor can never exceed e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}. T is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds. The best T is right in
       ${told(best(GAP, this.scale))}, and a coin in 50\u00a0%.${done}`;
   }
 

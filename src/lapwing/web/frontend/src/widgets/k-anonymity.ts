@@ -149,8 +149,8 @@ export class AnonymityStory extends Story {
     return html`<dl>
         <div><dt>k</dt><dd>${k}</dd><dd class="note">smallest class</dd></div>
         <div><dt>l</dt><dd>${l}</dd><dd class="note">fewest diagnoses in a class</dd></div>
-        <div><dt>t</dt><dd>${t.toFixed(2)}</dd><dd class="note">largest distance of a class from the table</dd></div>
-        <div><dt>loss</dt><dd>${Math.round(100 * lost)}\u00a0%</dd><dd class="note">of the detail</dd></div>
+        <div><dt>t</dt><dd>${t.toFixed(2)}</dd><dd class="note">how far a class is from the whole table, at most (see below)</dd></div>
+        <div><dt>loss</dt><dd>${Math.round(100 * lost)}\u00a0%</dd><dd class="note">of the detail (100\u00a0%: nothing is left)</dd></div>
       </dl>
       <p class="legend"><span><i></i> published</span> <span><i class="fallen"></i> diagnosis found out</span> <span><i class="gone"></i> left out</span> <span>A box is a class: nobody can tell its rows apart.</span></p>
       <div class="classes" tabindex="0" role="img" aria-label="${groups.length} classes of patients, ${names.length} diagnoses found out, ${gone} left out">
@@ -176,12 +176,12 @@ export class AnonymityStory extends Story {
           : `${claim}, and every class has at least two diagnoses. The homogeneity attack finds out nothing. Try background knowledge.`;
       case "background":
         return many
-          ? `${claim}. You can see who has no ${this.ruled}. With this knowledge you find out ${found}, because only a single diagnosis is left in the class.`
+          ? `${claim}. You can see who has no ${this.ruled}. With this knowledge you find out ${found}: in ${many === 1 ? "its class" : "their classes"} only one diagnosis is left.`
           : `${claim}. Ruling out ${this.ruled} leaves at least two diagnoses in every class. An attacker who knows more can rule out more.`;
       case "composition": {
         const both = kept.filter((row) => ward.other.class[row]! >= 0).length;
         return many
-          ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. The attack finds out ${found}, because for each of these patients, both classes have only one diagnosis in common.`
+          ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. For ${many} of them, both classes have only one diagnosis in common. So the attack finds out ${found}.`
           : `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both tables. For each of them, both classes have at least two diagnoses in common. This time the attack finds out nothing.`;
       }
       default:
