@@ -128,6 +128,13 @@ def text_or_none(**named: object) -> None:
             raise InvalidParameter(name, value, "must be a text", _write(name, f"'{name}'"))
 
 
+def entropy(source: object) -> None:
+    """A source of random bits; a number alone is none."""
+    if not callable(getattr(source, "bits", None)):
+        hint = "Leave it out, or write entropy=lw.noise.Reproducible(7) for noise that repeats and is not private."
+        raise InvalidParameter("entropy", source, "is no source of random bits", hint)
+
+
 def _exact(name: str, value: object) -> Fraction:
     if isinstance(value, Fraction):
         return value
@@ -170,6 +177,7 @@ _EXAMPLES = {
     "keys": "['yes', 'no']",
     "n": "10_000",
     "prior": "0.5",
+    "q": "0.5",
     "within": "5",
 }
 

@@ -247,10 +247,9 @@ class BudgetExceeded(LapwingError):
 
     def __init__(self, requested: object, remaining: object) -> None:
         self.requested, self.remaining = requested, remaining
-        super().__init__(
-            f"requested {requested}, but {remaining} remains. "
-            "Ask with a smaller epsilon or rho. An allowance is never raised."
-        )
+        spent = any(getattr(remaining, size, None) == 0 for size in ("epsilon", "rho"))
+        instead = "The budget is spent" if spent else "Ask with a smaller epsilon or rho"
+        super().__init__(f"requested {requested}, but {remaining} remains. {instead}. An allowance is never raised.")
 
 
 class ChargeTooSmall(LapwingError):

@@ -96,7 +96,7 @@ def test_a_quote_reads_no_record_and_spends_nothing() -> None:
     Path("visits.csv").write_text("patient_id,age,cost,region,smoker\n")
     assert run("quote", *REGIONS, *budget, "--epsilon", "0.5") == shown
     assert "remaining budget before: ε = 3; after: ε = 2.5" in shown
-    assert "which is not enough" in run("quote", *REGIONS, *budget, "--epsilon", "4")
+    assert "so this would be refused" in run("quote", *REGIONS, *budget, "--epsilon", "4")
     data = json.loads(run("quote", *REGIONS, *budget, "--epsilon", "0.5", "--json"))
     assert [item["what"] for item in data["items"]] == ["rows", "rows with a value of age", "sum of age"]
     assert data["expected"][1] == {

@@ -392,7 +392,7 @@ def test_an_answer_explains_itself() -> None:
 
 
 def test_a_delta_is_not_passed_over() -> None:
-    assert "With probability at most 1e-06, the answer does not come from" in " ".join(str(strange()).split())
+    assert "With probability at most 1e-06, the answer is drawn without this limit" in " ".join(str(strange()).split())
     assert "does not hold" not in str(by_region())
 
 

@@ -130,6 +130,6 @@ def test_a_day_that_is_stored_is_published_again_when_the_budget_is_used_up() ->
     ledger.charge("visits", lw.PureDP(4.9, unit="patient"))
     publish("visits.parquet", ledger, DAY, folder)
     quote = " ".join((folder / f"visits-{DAY}.quote.txt").read_text(encoding="utf-8").split())
-    assert "nothing remains, which is not enough" in quote
+    assert "nothing remains, so this would be refused" in quote
     with pytest.raises(lw.errors.BudgetExceeded):
         publish("visits.parquet", ledger, "2026-11-19", folder)

@@ -84,7 +84,7 @@ def test_the_exception_for_delta_does_not_promise_a_bounded_belief_with_probabil
     assert delta < step
     text = loss.explain().text
     assert "with probability at most" in text
-    assert "the answer does not come from a release that keeps the limits" in text
+    assert "the answer is drawn without the limits" in text
     assert "nothing of this is promised" not in text
 
 

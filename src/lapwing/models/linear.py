@@ -51,7 +51,7 @@ from lapwing.privacy import Loss
 from lapwing.privacy.quotes import Line
 
 METHODS = ("sufficient_statistics", "functional", "output")
-_ROWS_WORTH = "as much as {} extreme rows can change this number"
+_ROWS_WORTH = "the change that {} extreme rows could make"
 _ROWS = (60.0, 36.0)
 """For fewer rows than so many standard deviations of the noise along the path, only the mean of the target is learnt;
 for Laplace noise, and for Gaussian noise, whose rows are of a size in l2."""

@@ -114,7 +114,7 @@ class _Recipe:
             what = "the function that is minimised" + (
                 "" if self.method == "objective" else " (or sums for each class)"
             )
-            worth = "as much as {} extreme rows can change its gradient"
+            worth = "the change of its gradient that {} extreme rows could make"
             lines.append(Line(what, self._parts[1].loss, tilt.accuracy() / GRID, worth))
         return tuple(lines)
 

@@ -228,8 +228,8 @@ def _text(loss: Loss, read: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> st
         lines.append(f"Trust: {loss.trust}.")
     if pair.delta:
         lines.append(
-            f"Exception: with probability at most {written_up(pair.delta, 3)}, the answer does not come from a release "
-            "that keeps the limits of likelihood and belief. Then it may reveal anything. The test includes this case."
+            f"Exception: with probability at most {written_up(pair.delta, 3)}, the answer is drawn without the "
+            "limits of likelihood and belief, and may reveal anything. The test includes this case."
         )
     return "\n".join(lines)
 

@@ -795,7 +795,8 @@ def _by_key(database: Database, key: str, bound: str) -> Charge | None:
     if row is None:
         return None
     if row["binding"] != bound:
-        raise InvalidParameter("key", key, "was used for another question", "Use a new key for a new question.")
+        why = "was used for another question, or for this one at another price"
+        raise InvalidParameter("key", key, why, "Use a new key, or ask exactly as before.")
     stored = None if row["content"] is None else bytes(row["content"])
     return Charge(row["charge"], stored, _entry(database, row["charge"]))
 

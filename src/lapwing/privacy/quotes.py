@@ -86,7 +86,7 @@ class Quote:
             now = amount(self.remaining, written_down)
             return f"{price} · remaining budget before: {now}; after: {amount(then, written_down)}"
         why = unpayable(self.remaining, self.loss)
-        return f"{price} · {left}, {f'but this cannot be paid from it: {why}' if why else 'which is not enough'}"
+        return f"{price} · {left}, {f'but this cannot be paid from it: {why}' if why else 'so this would be refused'}"
 
 
 def after(remaining: Loss, loss: Loss) -> Loss | None:
@@ -160,7 +160,7 @@ def risk(loss: Loss, *, parties: bool = True) -> str:
         limit = f"{attacker} who was 50 % sure that {about} can become {most} sure."
     if data["delta"]:
         limit += (
-            f" With probability at most {written_up(data['delta'], 3)}, the answer does not come from a release that "
-            "keeps this limit. Then it may reveal anything."
+            f" With probability at most {written_up(data['delta'], 3)}, the answer is drawn without this limit, "
+            "and may reveal anything."
         )
     return limit if loss.trust is None or not parties else f"{limit} Trust: {visible(str(loss.trust))}."

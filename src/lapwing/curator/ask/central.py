@@ -77,6 +77,8 @@ class Central:
             why = f"the values of {' and '.join(secret)} are not declared, so showing them needs a delta"
             declared = ", ".join(f"{name!r}: […]" for name in secret)
             hint = f"Declare them, keys={{{declared}}}, or write delta=1e-6 {SMALL_DELTA}."
+            if isinstance(context.remaining(context.analyst), PureDP):
+                hint = f"Declare them, keys={{{declared}}}. The allowance has no delta that could be spent."
             raise InvalidParameter("delta", None, why, hint)
         spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=context.unit)
         trust = trust_of(question)

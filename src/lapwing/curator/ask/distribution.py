@@ -251,11 +251,10 @@ def look_at_distribution(
     name = query.grouping.keys[0].name
     axis: Type = "date" if isinstance(query.edges[0], dt.date) else "number"
     spans = [estimates.counted(value, width).noise for value, width in zip(leaves.tolist(), widths, strict=True)]
+    counted = "the number of rows used"
     columns = [
         Column(name, "key", query.edges[1:], type=axis, note="the upper edge of each bin"),
-        Column(
-            COUNT, "count", tuple(leaves.tolist()), tuple(spans), type="number", note="the number of rows in each bin"
-        ),
+        Column(COUNT, "count", tuple(leaves.tolist()), tuple(spans), type="number", note=f"{counted} in each bin"),
     ]
     for output, (values, lows, highs) in ((BELOW, cumulative.counts(leaves)), (SHARE, cumulative.shares(leaves))):
         lows, highs = (lows.clip(max=values), highs.clip(min=values))
@@ -263,8 +262,8 @@ def look_at_distribution(
         ends: list[Any] = list(zip(lows.tolist(), highs.tolist(), strict=True))
         if output == SHARE:
             ends[-1] = None  # all rows are below the last edge, or on it
-        counted = "the number of rows from the first edge up to each edge"
-        note = counted if output == BELOW else f"{counted}, as a share of those between the first edge and the last"
+        below = f"{counted} from the first edge up to each edge"
+        note = below if output == BELOW else f"{below}, as a share of those between the first edge and the last"
         columns.append(Column(output, kind, tuple(values.tolist()), tuple(ends), type="number", note=note))
     return tuple(columns)
 

@@ -257,6 +257,8 @@ def _counts_units(query: Question) -> list[str]:
     which = " and ".join(aggregate.output for aggregate in counts)
     once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
     more = "To count more rows, raise max_rows_per_unit"
+    if query.effective.max_groups_per_unit > 1:  # then rows are limited in each group
+        more = f"To count more rows of a {unit} in a group, raise max_rows_per_group"
     remarks = [f"{which}: each {unit} counts {once}, not once for each row. {more}"]
     column = next((column.name for column in query.plan.columns if column.unit), None)
     if column is not None and once != "once":

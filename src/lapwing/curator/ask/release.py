@@ -47,6 +47,7 @@ def release(
     """The answer to a question, paid for before rows are touched and on record before it is shown."""
     context, releaser = query.context, query.context.releaser
     checks.text_or_none(analyst=analyst)
+    checks.entropy(entropy)  # before the charge
     if key is not None and not releaser.keeps_count(context):
         why = "a key needs a ledger that keeps the answer; without a ledger, every answer has fresh noise"
         raise InvalidParameter("key", key, why, "Open the table with ledger='ledger.db', or leave it out.")

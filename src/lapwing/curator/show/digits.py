@@ -98,6 +98,16 @@ def at_most(error: float, whole: bool, bounds: Span | None = None) -> str:
     return f"± {_fixed(shown, place)}"
 
 
+def is_rounded(error: float, whole: bool) -> bool:
+    """Whether a value with this error is rounded where it is shown.
+
+    >>> is_rounded(12.0, whole=True), is_rounded(120.0, whole=True), is_rounded(12.0, whole=False)
+    (False, True, True)
+    """
+    place = _place(0, (-error, error), whole)
+    return place is not None and not (whole and place == 0)
+
+
 def key(value: Any) -> str:
     """A key as one word: NULL without quotes, text in quotes where it could be mistaken for something else."""
     if value is None:

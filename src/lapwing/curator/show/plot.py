@@ -190,7 +190,7 @@ def _caption(
     if any(column.noise for column in panels):
         parts.append(f"orange: {digits.percent(answer.confidence)} interval for the exact answer")
     if any(column.interval for column in panels):
-        parts.append("grey: the population's value")
+        parts.append(f"grey: {digits.percent(answer.confidence)} interval for the population's value")
     if shown is not None and shown < rows:
         parts.append(f"the first {shown} of {rows:,} rows")
     charts.caption(figure, " · ".join([*parts, *remarks, *words.footnotes(*panels)]))

@@ -132,6 +132,13 @@ def _error(expected: Expectation, quote: Quote) -> str:
     return digits.at_most(expected.error, expected.whole, expected.bounds)
 
 
+def _rounds(expected: Expectation) -> bool:
+    """Whether its bound is shown larger than it is, since the answer will be rounded."""
+    if expected.error is None or expected.measured_in:
+        return False
+    return digits.is_rounded(expected.error, expected.whole)
+
+
 def _notes(quote: Quote) -> list[str]:
     known = any(expectation.error is not None for expectation in quote.expected)
     often = (
@@ -142,8 +149,11 @@ def _notes(quote: Quote) -> list[str]:
         if known
         else []
     )
+    printed = (
+        ["error bounds include the rounding of the answer as printed"] if any(map(_rounds, quote.expected)) else []
+    )
     rounded = [_PART_NOTE] if any(amount(line.loss, _PART) != amount(line.loss, _FINE) for line in quote.lines) else []
-    return [*often, *rounded, *map(digits.visible, quote.notes), "a quote spends nothing and reads no record"]
+    return [*often, *printed, *rounded, *map(digits.visible, quote.notes), "a quote spends nothing and reads no record"]
 
 
 def _table(names: Sequence[str]) -> Any:

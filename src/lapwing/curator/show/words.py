@@ -67,7 +67,7 @@ def after_this(origin: Mapping[str, Any], left: str) -> str:
         return (
             f"After this answer, {left}{joined} for the analyst who asked. The data set as a whole may have more left."
         )
-    return f"After this answer, {left}{joined}, shared by all who ask about the same data."
+    return f"After this answer, {left}{joined} for all who ask about the same data together."
 
 
 def _question(answer: Answer) -> list[str]:
