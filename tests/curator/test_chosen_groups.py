@@ -78,7 +78,7 @@ def test_the_most_frequent_secret_keys_say_that_noise_chose_them(equal: lw.Priva
 def test_a_rank_is_said_to_be_noisy(equal: lw.PrivateTable) -> None:
     answer = equal.agg(lw.top_k("town", 3)).release(epsilon=3)
     assert "top(town, 3)" in answer.provenance["question"]
-    assert "rank: 1 is the key with the most ids. It comes from noisy numbers" in answer.explain().text
+    assert "rank: 1 is the key with the most ids; it comes from noisy numbers" in answer.explain().text
 
 
 def test_units_that_count_in_some_groups_only_say_so(flights: lw.PrivateTable) -> None:

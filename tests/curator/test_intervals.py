@@ -87,7 +87,10 @@ def test_a_count_of_rows_of_which_one_per_unit_counts_is_called_that(table: lw.P
         assert warned in notes
         assert different not in notes, "that is the number of different whos"
     each = table.bounded(max_groups_per_unit=2, max_rows_per_group=1).group_by(high="x > 1").agg(lw.count())
-    assert {warned.replace("once,", "once in each group,"), different} <= set(each.quote(epsilon=1).notes)
+    of_each = (
+        "count: each who counts once in each group, not once for each row. To count more rows of a who in a group, "
+    )
+    assert {f"{of_each}raise max_rows_per_group", different} <= set(each.quote(epsilon=1).notes)
     for query in (table.agg(lw.units()), table.agg(lw.mean("x")), table.bounded(max_rows_per_group=5).agg(lw.count())):
         assert not any("not once for each row" in note for note in query.quote(epsilon=1).notes)
 

@@ -141,7 +141,7 @@ class TopK(Alone):
 
     kind = "top"
     called = "rank"
-    says = "the rank"
+    says = "1 is the key with the most {unit}s"
     takes = KINDS
     options = ("k", "name")
 

@@ -227,7 +227,6 @@ def _top_columns(query: Question, groups: Groups, chosen: Sequence[int]) -> tupl
     """The keys at these places, best first."""
     assert query.top is not None
     [key] = query.grouping.keys
-    most = f"1 is the key with the most {query.context.unit}s"
-    note = f"{most}. It comes from noisy numbers, so the exact order may differ"
+    note = "it comes from noisy numbers, so the exact order may differ"
     ranks = Column(query.top.output, TopK.kind, tuple(range(1, len(chosen) + 1)), note=note)
     return (ranks, _key_column(key, [groups[place][0] for place in chosen]))
