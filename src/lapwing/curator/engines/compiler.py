@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
 
@@ -55,6 +55,8 @@ class Relation:
     """A table of this process, under whose name `table` stands, for the engine to take in when a session begins."""
     notation: Notation = PLAIN
     """How values are written where the engine has text, by the owner's word."""
+    file: Mapping[str, str] = field(default_factory=dict)
+    """How a file is read, where its owner says other than usual and the names of the columns do not tell it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,7 @@ def _header(
     path: Path, given: str | None, encoding: Encoding, called: Sequence[str] | None
 ) -> tuple[str, tuple[str, ...], int]:
     """What separates the cells of a CSV, its names, and the empty lines before that with the names, which is public."""
-    delimiter, stated = given or ("\t" if ".tsv" in path.name.lower() else ","), given is not None
+    delimiter, stated = given or usual_delimiter(path), given is not None
     try:
         skipped = 0
         with encoding.opened(path) as file:
@@ -236,6 +236,11 @@ def _header(
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
         raise InvalidParameter("source", str(path), *_misfit(names))
     return delimiter, tuple(names), skipped
+
+
+def usual_delimiter(path: Path) -> str:
+    """What separates cells if nobody says otherwise: a tab for .tsv, otherwise a comma."""
+    return "\t" if ".tsv" in path.name.lower() else ","
 
 
 def _misfit(names: Sequence[str]) -> tuple[str, str]:

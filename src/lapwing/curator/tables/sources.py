@@ -57,12 +57,12 @@ def find_source(
         from lapwing.curator.engines.postgres import from_url
 
         _pointed(notation)
-        return _noted(from_url(source, _needed(table)), notation)
+        return _noted(from_url(source, _needed(table)), notation, {})
     if module == "pyspark" or (isinstance(source, str) and source.startswith("spark://")):
         from lapwing.curator.engines import spark
 
         _pointed(notation)
-        return _noted(spark.from_spark(source, table, read_as), notation)
+        return _noted(spark.from_spark(source, table, read_as), notation, _said(read_as))
     if module in _DRIVERS:
         database, instead = _DRIVERS[module]
         raise InvalidParameter("source", type(source), f"is a connection to {database}", instead)
@@ -77,7 +77,9 @@ def find_source(
         names=names,
         connection=connection,
     )
-    return _noted(origin, notation)
+    is_told = names is None and len(origin.relation.types) > 1  # by the first line, which one delimiter alone reads so
+    separated = {} if is_told or not is_csv(source) else _separated(Path(source), delimiter)
+    return _noted(origin, notation, _said(read_as) | separated)
 
 
 _POSTGRES = "Write its address as the source: lw.open('postgresql://…', table='visits')."
@@ -101,8 +103,18 @@ def _check_connection(connection: Any) -> None:
         raise InvalidParameter("connection", connection, why, "Write connection=duckdb.connect().")
 
 
-def _noted(origin: Source, notation: Notation) -> Source:
-    return replace(origin, relation=replace(origin.relation, notation=notation))
+def _noted(origin: Source, notation: Notation, file: Mapping[str, str]) -> Source:
+    return replace(origin, relation=replace(origin.relation, notation=notation, file=file))
+
+
+def _said(encoding: Encoding) -> dict[str, str]:
+    return {} if encoding == UTF_8 else {"encoding": encoding.name}
+
+
+def _separated(path: Path, delimiter: str | None) -> dict[str, str]:
+    from lapwing.curator.engines.duckdb import usual_delimiter
+
+    return {} if delimiter in (None, usual_delimiter(path)) else {"delimiter": delimiter}
 
 
 def _pointed(notation: Notation) -> None:
