@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
@@ -146,10 +145,10 @@ def slow_date(text: str) -> dt.date | None:
 
 def test_no_strange_text_fails_and_each_means_what_a_slow_reader_says() -> None:
     texts = strange()
-    column = np.array(texts, dtype=object)
+    column = pa.array(texts)  # which the engine reads: objects would be read in Python
     kinds: dict[str, Any] = {"n": "number", "i": "integer", "d": "date"}
     _, _, rows = rows_of(
-        {"n": column, "i": column, "d": column}, table=None, types=kinds, most=10_000, notation=Notation(",")
+        pa.table({"n": column, "i": column, "d": column}), table=None, types=kinds, most=10_000, notation=Notation(",")
     )
     assert sorted(map(repr, rows)) == sorted(repr((slow_number(one), slow_whole(one), slow_date(one))) for one in texts)
     assert sum(row != (None, None, None) for row in rows) > 100
@@ -185,7 +184,7 @@ def test_a_whole_number_may_end_in_a_comma_and_one_zero() -> None:
 def test_a_cell_is_read_the_same_alone_and_among_others() -> None:
     texts = strange()[::9]
     for one in texts:
-        [[alone]] = rows_of(
-            {"n": np.array([one], dtype=object)}, table=None, types={"n": "number"}, most=1, notation=Notation(",")
-        )[2]
+        [[alone]] = rows_of(pa.table({"n": [one]}), table=None, types={"n": "number"}, most=1, notation=Notation(","))[
+            2
+        ]
         assert alone == slow_number(one)
