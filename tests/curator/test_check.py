@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 from everywhere import everywhere
 from typer.testing import CliRunner
@@ -80,6 +82,19 @@ def test_a_check_spends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     table.check()
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_check_shows_the_objects_of_a_frame_that_cannot_be_read() -> None:
+    cells = [3, 2.0, "4", "x", "x", None, " ", 10**30, True, "NA"]
+    frames = (pd.DataFrame({"p": range(10), "n": cells}), {"p": np.arange(10), "n": np.array(cells, dtype=object)})
+    for frame in frames:
+        table = lw.open(frame, unit="p", types={"n": "integer"}, bounds={"n": (0, 3)}, missing="NA")
+        found = table.check()["n"]
+        assert (found.rows, found.absent, found.unread, found.above) == (10, 3, 4, 1)
+        assert [(one.text, one.cells) for one in found.examples] == [("x", 2), (str(10**30), 1), ("true", 1)]
+    odd = pd.DataFrame({"p": range(2), "n": [1j, 2], "t": pd.to_datetime(["2026-01-01", None])})
+    check = lw.open(odd, unit="p", types={"n": "number", "t": "number"}).check()
+    assert [(check[name].absent, check[name].unread) for name in ("n", "t")] == [(0, 1), (1, 1)]
 
 
 def test_the_command_checks_a_file_and_leaves_a_ledger_alone(tmp_path: Path) -> None:

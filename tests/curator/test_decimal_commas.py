@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from nearly import strange
 from oracle import from_text
 
 import lapwing as lw
-from lapwing.curator.plan.text_forms import Notation, notation
+from lapwing.curator.plan.text_forms import Notation, meaning, notation
 from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.sources import find_source, rows_of
 from lapwing.errors import InvalidParameter
@@ -124,6 +125,7 @@ def slow_number(text: str, most: int = 40) -> float | None:
 
 def slow_whole(text: str) -> int | None:
     text = text.strip(" ")
+    text = text.removesuffix(",0")  # as programs write it where a cell of the column is missing
     found = None if "," in text or "e" in text.lower() else slow_number(text, 18)
     return None if found is None else int(re.sub("[^0-9+-]", "", text))
 
@@ -143,19 +145,46 @@ def slow_date(text: str) -> dt.date | None:
 
 def test_no_strange_text_fails_and_each_means_what_a_slow_reader_says() -> None:
     texts = strange()
-    column = np.array(texts, dtype=object)
+    column = pa.array(texts)  # which the engine reads: objects would be read in Python
     kinds: dict[str, Any] = {"n": "number", "i": "integer", "d": "date"}
     _, _, rows = rows_of(
-        {"n": column, "i": column, "d": column}, table=None, types=kinds, most=10_000, notation=Notation(",")
+        pa.table({"n": column, "i": column, "d": column}), table=None, types=kinds, most=10_000, notation=Notation(",")
     )
     assert sorted(map(repr, rows)) == sorted(repr((slow_number(one), slow_whole(one), slow_date(one))) for one in texts)
     assert sum(row != (None, None, None) for row in rows) > 100
 
 
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_a_missing_cell_does_not_remove_everybody_elses_whole_numbers(tmp_path: Path, decimal: str) -> None:
+    whole = pd.DataFrame({"p": range(100), "visits": [3] * 100})
+    beside = pd.concat([whole, pd.DataFrame({"p": [100], "visits": [None]})]).astype({"visits": "float64"})
+    totals = []
+    for name, frame in (("whole", whole), ("beside", beside)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False, decimal=decimal, sep=";")
+        table = lw.open(
+            tmp_path / f"{name}.csv", unit="p", types={"visits": "integer"}, bounds={"visits": (0, 10)},
+            delimiter=";", decimal=decimal,
+        )  # fmt: skip
+        totals.append(table.agg(lw.sum("visits", name="n")).unprotected()["n"])
+    assert f"3{decimal}0" in (tmp_path / "beside.csv").read_text()
+    assert totals == [(300,), (300,)]
+
+
+def test_a_whole_number_may_end_in_a_comma_and_one_zero() -> None:
+    largest, commas = 10**18 - 1, Notation(",")
+    for text, number in {
+        "12,0": 12, "-12,0": -12, " 1.000,0 ": 1000, f"{largest},0": largest, "0,0": 0,
+        "12,00": None, "12,": None, "12,5": None, ",0": None, "12.0": None, "1,0e1": None, "12,0,0": None,
+    }.items():  # fmt: skip
+        frame = pa.table({"i": pa.array([text])})
+        assert rows_of(frame, table=None, types={"i": "integer"}, most=1, notation=commas)[2] == ((number,),), text
+        assert meaning(text, "integer", commas) == number, text
+
+
 def test_a_cell_is_read_the_same_alone_and_among_others() -> None:
     texts = strange()[::9]
     for one in texts:
-        [[alone]] = rows_of(
-            {"n": np.array([one], dtype=object)}, table=None, types={"n": "number"}, most=1, notation=Notation(",")
-        )[2]
+        [[alone]] = rows_of(pa.table({"n": [one]}), table=None, types={"n": "number"}, most=1, notation=Notation(","))[
+            2
+        ]
         assert alone == slow_number(one)

@@ -208,3 +208,52 @@ def test_a_file_that_is_gone_trips_no_breaker(tmp_path: Path) -> None:
     for _ in range(5):
         with pytest.raises(lw.errors.EngineUnreachable):
             table.sql("SELECT COUNT(*) FROM t", epsilon=1)
+
+
+def released(path: Path, folder: Path, **more: Any) -> lw.Answer:
+    """The answer to one question of one key, about whatever is read from a file."""
+    more = {"unit": "p", "keys": {"s": ["€", "x"]}, "ledger": folder / "l.db"} | more
+    table = lw.open(path, name="u", dataset="u", allowance=lw.PureDP(100), **more)
+    return table.group_by("s").agg(lw.count()).release(epsilon=20, key="k")
+
+
+@pytest.mark.parametrize("first", ["latin-1", None])
+def test_a_key_belongs_to_the_encoding_with_which_it_was_asked(tmp_path: Path, first: str | None) -> None:
+    path = tmp_path / "u.csv"
+    path.write_bytes(b"p,s\n" + b"".join(b"%d,\x80\n" % i for i in range(100)))
+    assert [round(value) for value in released(path, tmp_path, encoding=first)["count"]] == [0, 0]
+    with pytest.raises(InvalidParameter, match="was used for another question"):
+        released(path, tmp_path, encoding="windows-1252")
+    again = released(path, tmp_path, encoding={"latin-1": "iso-8859-1", None: "utf8"}[first])
+    assert again.repeated, "another name of the same encoding is the same question"
+
+
+def test_a_key_belongs_to_the_delimiter_where_the_names_of_the_columns_do_not_tell_it(tmp_path: Path) -> None:
+    path = tmp_path / "u.csv"
+    path.write_text("a;b,c\n" + "".join(f"{i};€,x\n" for i in range(100)))
+    named: dict[str, Any] = {"names": ["p", "s"]}
+    assert [round(value) for value in released(path, tmp_path, **named)["count"]] == [0, 100]
+    assert released(path, tmp_path, delimiter=",", **named).repeated, "it is the usual one"
+    with pytest.raises(InvalidParameter, match="was used for another question"):
+        released(path, tmp_path, delimiter=";", **named)
+    path.write_text("s\n" + "€;x\n" * 100)
+    one: dict[str, Any] = {"unit": lw.EACH_ROW, "ledger": tmp_path / "one.db"}
+    assert [round(value) for value in released(path, tmp_path, delimiter=";", **one)["count"]] == [100, 0]
+    with pytest.raises(InvalidParameter, match="was used for another question"):
+        released(path, tmp_path, **one)
+
+
+def test_keys_of_tables_that_are_read_as_usual_are_bound_as_they_always_were(tmp_path: Path) -> None:
+    path = tmp_path / "u.csv"
+    path.write_text("p;s\n" + "".join(f"{i};x\n" for i in range(100)))
+    more: dict[str, Any] = {"unit": "p", "keys": {"s": ["€", "x"]}, "name": "u", "delimiter": ";"}
+    question = lw.open(path, **more).group_by("s").agg(lw.count())
+    spent = lw.PureDP(20, unit="p")
+    book = lw.Ledger(tmp_path / "l.db")
+    book.open("u", lw.PureDP(100, unit="p"))
+    answer = question.release(epsilon=20)
+    charge = book.charge(
+        "u", spent, key="k", binding={"question": question.digest(), "loss": str(spent), "confidence": 0.95}
+    )
+    book.record(charge, answer.to_json().encode())
+    assert released(path, tmp_path, delimiter=";").repeated

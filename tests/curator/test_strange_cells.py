@@ -142,7 +142,7 @@ def test_objects_without_text_are_null(strange: Any) -> None:
 
 def test_objects_with_text_are_text() -> None:
     cells = np.array(["a", 1, 2.5, True, b"x", dt.date(2020, 1, 2), "é😀"], dtype=object)
-    keys = ["a", "1", "2.5", "True", "b'x'", "2020-01-02", "é😀"]
+    keys = ["a", "1", "2.5", "true", "b'x'", "2020-01-02", "é😀"]  # true, as in a column of truth values
     for source in ({"k": cells}, pd.DataFrame({"k": cells, "j": 1})):
         table = lw.open(source, unit=lw.EACH_ROW, keys={"k": keys})
         assert fetch(table.group_by("k").agg(lw.count()), salted(1)) == dict.fromkeys(range(7), (1,))

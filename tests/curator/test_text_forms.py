@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from nearly import TEXTS, strange
 
@@ -48,8 +49,8 @@ def times() -> list[str]:
 )
 def test_python_reads_text_as_engines_do(notation: Notation) -> None:
     texts = [text for text in dict.fromkeys([*TEXTS, *strange(), *times(), "ja", "nein", *MISSING]) if "\0" not in text]
-    column = np.array(texts, dtype=object)
-    frame = {"row": np.arange(len(texts)), **dict.fromkeys(KINDS, column)}
+    column = pa.array(texts)  # which the engine reads: objects would be read in Python
+    frame = pa.table({"row": np.arange(len(texts)), **dict.fromkeys(KINDS, column)})
     _, _, rows = rows_of(frame, table=None, types={"row": "integer", **KINDS}, most=10_000, notation=notation)
     read = {row[0]: row[1:] for row in rows}
     for place, text in enumerate(texts):

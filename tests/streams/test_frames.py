@@ -15,6 +15,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pyarrow as pa
 import pytest
+from frames import NOTATIONS, ODD, TYPED
 from streaming import opened, recorded_sums
 
 import lapwing as lw
@@ -227,31 +228,7 @@ def test_moments_that_pandas_makes_of_one_missing_cell_are_missing_cells(tmp_pat
     assert read(tmp_path, frame, name) == [None]
 
 
-dice = random.Random(2)
-NANOSECONDS = pd.Timestamp("2026-02-25 23:59:59.999999600")
-TYPED = {
-    "int64": pd.Series([0, 1, 17, -(2**63), 10**18 + 1], dtype="int64"),
-    "uint64": pd.Series([0, 1, 17, 2**64 - 1], dtype="uint64"),
-    "int8": pd.Series([0, 1, 17], dtype="int8"),
-    "float64": pd.Series([0.0, 1.0, 17.0, 2.5, 1e22, 1e-7, -1e300, *(dice.random() for _ in range(9))]),
-    "float32": pd.Series([0.1, 2.5, 17.0, 1e10], dtype="float32"),
-    "bool": pd.Series([True, False]),
-    "moments": pd.Series([NANOSECONDS, pd.Timestamp("1969-12-31 23:59:59.9999996"), pd.NaT]),
-    "zoned": pd.Series([pd.Timestamp("2026-02-26 00:30", tz="Europe/Berlin"), pd.NaT]),
-    "words": pd.Series(["17", " 2.5 ", "1,5", "1.234,5", "ja", "yes", "2026-02-26T10:30:00.5+02", "31.12.2026", "é"]),
-    "category": pd.Series(["17", "ja", "17"], dtype="category"),
-    "wholes": pd.Series([17, None, 1], dtype="Int64"),
-}
-"""Columns as pandas makes them where every cell is of one type."""
-NOTATIONS: dict[str, dict[str, Any]] = {
-    "points": {},
-    "commas": {"decimal": ",", "true": "ja", "false": "nein"},
-    "thousands": {"thousands": ","},
-    "missing": {"missing": ["17", "2.5", "ja", "true", "n/a", "2026-02-26"]},
-}
-
-
-@pytest.mark.parametrize("odd", ["n/a", pd.NA, pd.NaT, True, 1j, 10**30, Decimal("0.5"), MOMENT], ids=str)
+@pytest.mark.parametrize("odd", ODD, ids=str)
 @pytest.mark.parametrize("notation", NOTATIONS)
 @pytest.mark.parametrize("form", TYPED)
 def test_no_cell_changes_what_is_read_from_the_others_whatever_pandas_makes_of_their_column(

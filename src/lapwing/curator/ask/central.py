@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.ask.breaker import admit, read
 from lapwing.curator.ask.columns import look
-from lapwing.curator.ask.context import Context, notations
+from lapwing.curator.ask.context import Context, ways_of_reading
 from lapwing.curator.ask.distribution import DistributionQuery, look_at_distribution
 from lapwing.curator.ask.marginals import MarginalsQuestion, look_at_marginals
 from lapwing.curator.ask.pricing import SMALL_DELTA, Budget, budget, price, price_top
@@ -139,8 +139,7 @@ class Central:
             with shown("reading", progress):
                 return self._read(question, spend, items, confidence, entropy)
         binding: dict[str, Any] = {"question": question.digest(), "loss": str(spend.stated), "confidence": confidence}
-        ways = notations(context)
-        binding |= {"notation": ways} if ways else {}  # keys of tables without one are bound as they always were
+        binding |= ways_of_reading(context)
         who = {} if analyst is None else {"analyst": analyst}
         losses = context.losses(spend.stated)
         charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **who)

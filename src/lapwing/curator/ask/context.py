@@ -65,10 +65,15 @@ class Context:
         return [loss, *(replace(loss.for_group(size), unit=unit) for unit, size in groups.items())]
 
 
-def notations(context: Context) -> dict[str, Any]:
-    """How its tables are written, where an owner said so: the same question about cells read in another way differs."""
+def ways_of_reading(context: Context) -> dict[str, Any]:
+    """How its tables are read, where an owner said so: the same question about cells read in another way differs.
+
+    Nothing for tables of which nobody said anything: their keys are bound as they always were.
+    """
     written = {name: relation.notation.written() for name, relation in context.relations.items()}
-    return {name: way for name, way in written.items() if way != PLAIN.written()}
+    notations = {name: way for name, way in written.items() if way != PLAIN.written()}
+    files = {name: dict(relation.file) for name, relation in context.relations.items() if relation.file}
+    return {what: ways for what, ways in (("notation", notations), ("file", files)) if ways}
 
 
 def together(first: Context, second: Context) -> Context:

@@ -77,7 +77,9 @@ def blocks_of(query: Question, value: Expression) -> Blocks | None:
     if frame is None or value.kind not in ("integer", "number"):
         return None
     pieces = _pieces(frame, value.name)
-    return Blocks(pieces) if pieces and all(_is_plain(piece) for piece in pieces) and any(map(len, pieces)) else None
+    numbers = "iuf" if value.kind == "number" else "iu"  # of a double, the engine says whether it is whole
+    are_plain = pieces and all(_is_plain(piece, numbers) for piece in pieces) and any(map(len, pieces))
+    return Blocks(pieces) if pieces and are_plain else None
 
 
 def _pieces(frame: Any, name: str) -> tuple[Any, ...] | None:
@@ -110,12 +112,12 @@ def _chunked(column: Any) -> Any:
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 
-def _is_plain(piece: Any) -> bool:
+def _is_plain(piece: Any, numbers: str) -> bool:
     import numpy as np
 
     if type(piece) is not np.ndarray or piece.ndim != 1 or piece.dtype == np.uint64:
         return False
-    return piece.dtype.kind in "iuf" and piece.dtype.itemsize <= 8
+    return piece.dtype.kind in numbers and piece.dtype.itemsize <= 8
 
 
 def bin_counts(query: Question) -> list[tuple[int, int]] | None:

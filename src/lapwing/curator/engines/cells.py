@@ -2,29 +2,31 @@
 
 DuckDB checks cells while it takes a frame in, where no statement can catch an error: half a character in a column of
 Python objects, a moment with a zone that 64 bits of microseconds cannot hold. So such columns are handed over in
-another form, which depends on their types alone: moments without their zone (in UTC), Python objects one by one, as
-text or None. DuckDB does not check text of Arrow at all. It is checked here, or in statements if it comes from a file
-piece by piece.
+another form, which depends on their types and on what their owner declared them to be: moments without their zone (in
+UTC), Python objects one by one, as values of their kind or None. DuckDB does not check text of Arrow at all. It is
+checked here, or in statements if it comes from a file piece by piece.
+
+One word in a column of numbers makes objects of all of them in pandas, a missing moment alone makes moments, and an
+imaginary part makes complex numbers. Then 17.0 must still be the number, and the person, that it is where nobody wrote
+a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lapwing.curator.plan.text_forms import PLAIN, TRUE, Notation
+from lapwing.curator.engines.objects import column_of, texts
+from lapwing.curator.plan.expressions import Kind
+from lapwing.curator.plan.text_forms import PLAIN, Notation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Read = Callable[[Any], str | None]
-"""What an object is as text."""
 UNCHECKED_TEXT = "UNCHECKED VARCHAR"
 """Our name for the type of text that may be no UTF-8."""
-_BLOCK = 1 << 16
+_MOMENTS = ("date", "timestamp")
 _TEXT = ("VARCHAR", "JSON")
 _NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT")
 _UNCHECKED = (*_NESTED, "TIME", "INTERVAL", "JSON", "GEOMETRY", "BIT", "BIGNUM")
@@ -35,22 +37,37 @@ def is_unchecked(declared: str) -> bool:
     return declared.endswith("]") or (declared.startswith(_UNCHECKED) and not declared.startswith("TIMESTAMP"))
 
 
-def total(frame: Any, notation: Notation = PLAIN) -> Any:
-    """The frame as DuckDB can take it in, whatever its cells are; objects are written as `notation` reads them."""
-    read = partial(text_of, notation=notation)
+def total(frame: Any, notation: Notation = PLAIN, kinds: Mapping[str, Kind] | None = None) -> Any:
+    """The frame as DuckDB can take it in, whatever its cells are; objects are read as what `kinds` declares them to be.
+
+    Those of which nothing is declared are text.
+    """
+    declared = kinds or {}
     made_by, name = type(frame).__module__.partition(".")[0], type(frame).__name__
     if made_by == "pandas" and name == "DataFrame":
-        return _pandas(frame, read)
+        return _pandas(frame, notation, declared)
     if made_by == "polars":
         return _arrow((frame.collect() if name == "LazyFrame" else frame).to_arrow())
     if made_by == "pyarrow" and name in ("Table", "RecordBatch"):
         return _arrow(frame)
     if isinstance(frame, dict):
-        return {
-            key: texts(column.astype(object, copy=False), read) if column.dtype.kind in "OU" else column
-            for key, column in frame.items()
-        }
+        return {key: _array(column, notation, declared.get(key)) for key, column in frame.items()}
     return frame
+
+
+def with_texts(frame: Any, kinds: Mapping[str, Kind]) -> tuple[Any, dict[str, str]]:
+    """A frame with a column of text for each that is read cell by cell as something else, and their names by its."""
+    is_dict = isinstance(frame, dict)
+    if not is_dict and type(frame).__module__.partition(".")[0] != "pandas":
+        return frame, {}
+    names, more = [str(name) for name in frame], dict(frame) if is_dict else frame.copy(deep=False)
+    texts_of: dict[str, str] = {}
+    for place, name in enumerate(names):
+        column = frame[name] if is_dict else frame.iloc[:, place]
+        if name in kinds and _is_loose(column.dtype, kinds[name]):
+            texts_of[name] = f"{name} as text {'_' * max(map(len, names))}"  # longer than all others: a name of its own
+            more[texts_of[name]] = column if is_dict else column.array
+    return more, texts_of
 
 
 def without_rows(frame: Any) -> Any:
@@ -139,59 +156,132 @@ def _arrow_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _pandas(frame: Any, read: Read) -> Any:
+def _is_loose(declared: Any, kind: Kind) -> bool:
+    """Whether cells of a type are read one by one as what they were declared to be, for one of them may have made it.
+
+    The types decide that, and no cell. Text is not among them: it is read by the engine, and so are types of Arrow.
+    """
+    inner = getattr(getattr(declared, "categories", None), "dtype", declared)  # of a category, that of its values
+    form = getattr(inner, "kind", "")
+    if hasattr(inner, "storage") or hasattr(inner, "pyarrow_dtype"):
+        return False
+    if form == "M":
+        return kind not in _MOMENTS or inner is not declared
+    return form in ("m", "c") or (form == "O" and kind != "text")
+
+
+def _objects(column: Any) -> Any:
+    """A column as an array of Python objects, whatever pandas or numpy made of it."""
+    import numpy as np
+
+    inner = getattr(getattr(column.dtype, "categories", None), "dtype", column.dtype)
+    if inner.kind == "M":
+        return _instants(column if inner is column.dtype else column.astype(inner))
+    if isinstance(column, np.ma.MaskedArray):
+        return np.ma.filled(column.astype(object), None)
+    return np.asarray(column, dtype=object)
+
+
+def _instants(column: Any) -> Any:
+    """Moments as Python's own, in UTC and cut to microseconds; None for those that Python cannot hold."""
+    import numpy as np
+
+    zone = getattr(column.dtype, "tz", None)
+    bare = column if zone is None else column.dt.tz_convert("UTC").dt.tz_localize(None)
+    moments: Any = np.asarray(np.ma.filled(bare, np.datetime64("NaT")))
+    unit: Any = np.datetime_data(moments.dtype)[0]
+    if unit != "ns":  # all of which Python holds
+        first, end = np.datetime64("0001-01-01", unit), np.datetime64("10000-01-01", unit)
+        moments = np.where((moments >= first) & (moments < end), moments, np.datetime64("NaT", unit))
+    return moments.astype("datetime64[us]").astype(object)
+
+
+def _cut(column: Any) -> Any:
+    """Moments in microseconds: what is smaller is cut off, as in text and in Python's own moments."""
+    if not str(column.dtype).startswith("datetime64[ns"):
+        return column
+    zone = getattr(column.dtype, "tz", None)
+    return column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
+
+
+def _array(column: Any, notation: Notation, kind: Kind | None) -> Any:
+    """An array of numpy as DuckDB can take it in."""
+    if kind is not None and _is_loose(column.dtype, kind):
+        return column_of(_objects(column), kind, notation)
+    if column.dtype.kind in "OU":
+        return texts(_objects(column))
+    return _cut(column) if kind in _MOMENTS else column
+
+
+def _pandas(frame: Any, notation: Notation, kinds: Mapping[str, Kind]) -> Any:
     """The frame with other columns where needed; the others share their memory.
 
     One with a column of Arrow becomes a table of Arrow: DuckDB would guess what objects are from their cells.
     """
     import pandas as pd  # type: ignore[import-untyped]
 
-    if any(isinstance(kind, pd.ArrowDtype) for kind in frame.dtypes):
+    declared = [kinds.get(str(label)) for label in frame.columns]
+    if any(isinstance(dtype, pd.ArrowDtype) for dtype in frame.dtypes):
         import pyarrow as pa
 
-        columns = [_as_arrow(frame.iloc[:, place], read) for place in range(frame.shape[1])]
+        columns = [_as_arrow(frame.iloc[:, place], notation, kind) for place, kind in enumerate(declared)]
         return _arrow(pa.Table.from_arrays(columns, [str(label) for label in frame.columns]))
     copy = frame.copy(deep=False)
-    for place in range(frame.shape[1]):
+    for place, kind in enumerate(declared):
         column = frame.iloc[:, place]
-        changed = _column(column, read)
+        changed = _column(column, notation, kind)
         if changed is not column:
             copy.isetitem(place, changed.array)  # by position: labels of rows may be any, and may repeat
     return copy
 
 
-def _as_arrow(column: Any, read: Read) -> Any:
-    """A column of pandas as one of Arrow, of a type that follows from its own."""
+def _as_arrow(column: Any, notation: Notation, kind: Kind | None) -> Any:
+    """A column of pandas as one of Arrow, of a type that follows from its own and from what it was declared to be."""
     import pandas as pd
     import pyarrow as pa
 
     if isinstance(column.dtype, pd.ArrowDtype):
         return pa.chunked_array(column.array.__arrow_array__())
-    plain = _column(column, read)
+    plain = _column(column, notation, kind)
     words = plain.cat.categories if isinstance(plain.dtype, pd.CategoricalDtype) else plain
     if words.dtype == object or isinstance(words.dtype, pd.StringDtype):
-        return pa.array(texts(plain.to_numpy(dtype=object), read).tolist(), pa.large_string())
+        return pa.array(texts(plain.to_numpy(dtype=object)).tolist(), pa.large_string())
     return pa.array(plain)
 
 
-def _column(column: Any, read: Read) -> Any:
+def _column(column: Any, notation: Notation, kind: Kind | None) -> Any:
+    """A column of pandas as DuckDB can take it in."""
     import pandas as pd
 
-    kind = column.dtype
-    if isinstance(kind, pd.DatetimeTZDtype):
+    if kind is not None and _is_loose(column.dtype, kind):
+        return _series(column_of(_objects(column), kind, notation))
+    column = _cut(column) if kind in _MOMENTS else column
+    declared = column.dtype
+    if isinstance(declared, pd.DatetimeTZDtype):
         return column.dt.tz_convert("UTC").dt.tz_localize(None)
-    if isinstance(kind, pd.CategoricalDtype):
-        return _categories(column, read)
-    if isinstance(kind, pd.StringDtype):
+    if isinstance(declared, pd.CategoricalDtype):
+        return _categories(column)
+    if isinstance(declared, pd.StringDtype):
         return _extension(column)
-    if getattr(kind, "kind", "") != "O":
+    if getattr(declared, "kind", "") != "O":
         return column
     cells = column.to_numpy()
-    words = texts(cells, read)
+    words = texts(cells)
     return column if words is cells else pd.Series(words, dtype=object)
 
 
-def _categories(column: Any, read: Read) -> Any:
+def _series(column: Any) -> Any:
+    """An array as a column of pandas, with its mask."""
+    import numpy as np
+    import pandas as pd
+
+    if not isinstance(column, np.ma.MaskedArray):
+        return pd.Series(column)
+    masked = pd.arrays.BooleanArray if column.dtype == np.bool_ else pd.arrays.IntegerArray
+    return pd.Series(masked(column.data, column.mask))
+
+
+def _categories(column: Any) -> Any:
     """Categories with text that has no bytes one by one; others as they are.
 
     Whole numbers and truth values keep their type where a cell is missing: DuckDB would take them for doubles.
@@ -203,9 +293,9 @@ def _categories(column: Any, read: Read) -> Any:
     if words.dtype.kind in _WITH_MISSING:
         cells = pd.array(words, dtype=_WITH_MISSING[words.dtype.kind])
         return pd.Series(cells.take(column.cat.codes.to_numpy(), allow_fill=True))
-    if words.dtype != object or texts(words, read) is words:
+    if words.dtype != object or texts(words) is words:
         return column
-    written = np.array([*texts(words, read), None], dtype=object)
+    written = np.array([*texts(words), None], dtype=object)
     return pd.Series(written[column.cat.codes.to_numpy()], dtype=object)
 
 
@@ -231,36 +321,3 @@ def _decoded(cells: Iterable[bytes | None]) -> list[str | None]:
         except UnicodeDecodeError:
             strings.append(None)
     return strings
-
-
-def text_of(cell: Any, notation: Notation = PLAIN) -> str | None:
-    """A Python object as text; what is missing, or has no text, is None.
-
-    Beside text with decimal commas, or with words for true and false, numbers and truth values are written like it.
-    """
-    try:
-        if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
-            return None
-        if isinstance(cell, float | Decimal) and notation.decimal == ",":
-            text = f"{Decimal(str(cell)):f}".replace(".", ",")
-        elif isinstance(cell, bool) and notation.true != TRUE:
-            text = (notation.true if cell else notation.false)[0]
-        else:
-            text = str(cell)
-        text.encode()
-    except Exception:  # whatever a class of somebody's does
-        return None
-    return text
-
-
-def texts(cells: Any, read: Read = text_of) -> Any:
-    """An array of Python objects with the text `read` from each, or None; itself, if all of it is text."""
-    changed = None
-    for start in range(0, len(cells), _BLOCK):
-        part = cells[start : start + _BLOCK].tolist()
-        try:
-            "".join(part).encode()
-        except (TypeError, UnicodeEncodeError):
-            changed = cells.copy() if changed is None else changed
-            changed[start : start + _BLOCK] = [read(cell) for cell in part]
-    return cells if changed is None else changed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
 
@@ -19,7 +19,7 @@ from lapwing.curator.engines.operators import EXACT, OPERATORS, clamped, is_tiny
 from lapwing.curator.engines.sample import Order, Sample
 from lapwing.curator.engines.selection import Salt, word
 from lapwing.curator.plan import patterns
-from lapwing.curator.plan.expressions import Column, Constant, Expression, span_of
+from lapwing.curator.plan.expressions import Column, Constant, Expression, Kind, span_of
 from lapwing.curator.plan.grids import GridExpression, gridded
 from lapwing.curator.plan.multiplicity import AtMost
 from lapwing.curator.plan.narrowing import CarriedColumns, is_simple
@@ -55,6 +55,10 @@ class Relation:
     """A table of this process, under whose name `table` stands, for the engine to take in when a session begins."""
     notation: Notation = PLAIN
     """How values are written where the engine has text, by the owner's word."""
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    """What columns of a frame were declared to be: Python objects are read as that when the engine takes them in."""
+    file: Mapping[str, str] = field(default_factory=dict)
+    """How a file is read, where its owner says other than usual and the names of the columns do not tell it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import csv
 import itertools
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +24,7 @@ from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.curator.engines.duckdb_types import kind_of
 from lapwing.curator.engines.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.plan.expressions import Kind
 from lapwing.curator.plan.hints import are_names
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
@@ -110,9 +111,8 @@ class EmbeddedDuckDB:
         for relation in relations:
             if relation.frame is not None:
                 # A frame without cells that stop DuckDB. It reads rows, so a failure is one of the engine.
-                cursor.register(
-                    relation.table.name, contained(NAME, partial(cells.total, relation.frame, relation.notation))
-                )
+                taken = partial(cells.total, relation.frame, relation.notation, relation.kinds)
+                cursor.register(relation.table.name, contained(NAME, taken))
         return cursor
 
 
@@ -209,7 +209,7 @@ def _header(
     path: Path, given: str | None, encoding: Encoding, called: Sequence[str] | None
 ) -> tuple[str, tuple[str, ...], int]:
     """What separates the cells of a CSV, its names, and the empty lines before that with the names, which is public."""
-    delimiter, stated = given or ("\t" if ".tsv" in path.name.lower() else ","), given is not None
+    delimiter, stated = given or usual_delimiter(path), given is not None
     try:
         skipped = 0
         with encoding.opened(path) as file:
@@ -236,6 +236,11 @@ def _header(
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
         raise InvalidParameter("source", str(path), *_misfit(names))
     return delimiter, tuple(names), skipped
+
+
+def usual_delimiter(path: Path) -> str:
+    """What separates cells if nobody says otherwise: a tab for .tsv, otherwise a comma."""
+    return "\t" if ".tsv" in path.name.lower() else ","
 
 
 def _misfit(names: Sequence[str]) -> tuple[str, str]:
@@ -314,17 +319,43 @@ def _function(name: str, path: exp.Expr, **options: exp.Expr) -> exp.Table:
     return exp.Table(this=exp.Anonymous(this=name, expressions=[path, *named]))
 
 
-def from_frame(frame: Any, engine: EmbeddedDuckDB, name: str) -> Source:
-    """A pandas, Polars or Arrow table, or a dictionary of numpy arrays."""
-    return source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame)
+def from_frame(frame: Any, engine: EmbeddedDuckDB, name: str, declared: Mapping[str, Kind] | None = None) -> Source:
+    """A pandas, Polars or Arrow table, or a dictionary of numpy arrays, of which some columns are declared."""
+    return source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame, declared)
 
 
-def source(engine: EmbeddedDuckDB, table: exp.Expr, name: str, frame: Any = None) -> Source:
+def source(
+    engine: EmbeddedDuckDB,
+    table: exp.Expr,
+    name: str,
+    frame: Any = None,
+    declared: Mapping[str, Kind] | None = None,
+) -> Source:
     """A table by its catalogue."""
-    types = engine.types(Relation(table, {}, frame))
-    kinds = {column: kind_of(declared) for column, declared in types.items()}
-    opaque = frozenset(column for column, declared in types.items() if cells.is_unchecked(declared))
-    return Source(engine, Relation(table, types, frame), kinds, name, opaque=opaque)
+    relation = described(engine, Relation(table, {}, frame), declared or {})
+    kinds = {column: kind_of(stored) for column, stored in relation.types.items()}
+    opaque = frozenset(column for column, stored in relation.types.items() if cells.is_unchecked(stored))
+    return Source(engine, relation, kinds, name, opaque=opaque)
+
+
+def is_frame(relation: Relation) -> bool:
+    """Whether a table is in the memory of this process."""
+    return relation.frame is not None and not isinstance(relation.frame, EncodedFile)
+
+
+def described(engine: EmbeddedDuckDB, relation: Relation, kinds: Mapping[str, Kind]) -> Relation:
+    """A table with its types, where Python objects of a frame are read as what their columns were declared to be."""
+    relation = replace(relation, kinds=kinds)
+    return replace(relation, types=engine.types(relation))
+
+
+def with_texts(engine: EmbeddedDuckDB, relation: Relation) -> tuple[Relation, dict[str, str]]:
+    """A frame whose objects can be seen as they are, too: as text, in columns named after those of their kinds."""
+    frame, texts = cells.with_texts(relation.frame, relation.kinds)
+    if not texts:
+        return relation, {}
+    kinds: dict[str, Kind] = {**relation.kinds, **dict.fromkeys(texts.values(), "text")}
+    return described(engine, replace(relation, frame=frame), kinds), texts
 
 
 def from_database(path: Path, table: str) -> Source:

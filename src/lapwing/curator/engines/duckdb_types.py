@@ -14,7 +14,7 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "number"),
-    **dict.fromkeys(("VARCHAR", "UUID", UNCHECKED_TEXT), "text"),
+    **dict.fromkeys(("VARCHAR", "UUID", UNCHECKED_TEXT, NOTHING), "text"),
     "DATE": "date",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *ZONED), "timestamp"),
 }

@@ -71,7 +71,7 @@ _KINDS: dict[str, Kind] = {
     "boolean": "boolean",
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
     **dict.fromkeys(("float", "double", "decimal"), "number"),
-    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    **dict.fromkeys(("string", "char", "varchar", "void"), "text"),
     "date": "date",
     **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamp"),
 }

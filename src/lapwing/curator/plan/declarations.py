@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from lapwing import checks
-from lapwing.curator.plan.expressions import KINDS, Column, Expression, Kind
+from lapwing.curator.plan.expressions import KINDS, NUMERIC, Column, Expression, Kind
 from lapwing.curator.plan.hints import which_column
 from lapwing.curator.plan.values import LONGEST, is_short, value_of
 from lapwing.errors import InvalidParameter, can_be_shown, misfit
@@ -56,7 +56,8 @@ def declared_fields(
         if not is_readable(kind, native):
             why = f"{column} is of {f'kind {native}' if native else 'another kind'}, which engines treat differently"
             raise InvalidParameter("types", kind, why, "Leave it out, or convert the column in the source.")
-        fields.append(_field(column, kind, native, unit == column, bounds.get(column), keys.get(column)))
+        stored = "text" if column in types else native  # what is declared holds, whatever a program made of the cells
+        fields.append(_field(column, kind, stored, unit == column, bounds.get(column), keys.get(column)))
     return tuple(fields)
 
 
@@ -76,13 +77,20 @@ def completed(fields: tuple[Column, ...], complete: Sequence[str]) -> tuple[Colu
     return tuple(replace(field, complete=field.name in complete) for field in fields)
 
 
-_READABLE = (("number", "integer"), ("text", "integer"), ("text", None))
-"""Kinds that a column may be read as, beside its own and those that text can be read as; None is a type without."""
+_ANY_KIND = (*NUMERIC, "boolean", "text")
+"""Kinds that are read as any other, cell by cell.
+
+pandas makes doubles of whole numbers of which one is missing, and of a column of any kind of which all are; it makes
+objects of truth values of which one is missing. Refusing one of these types, and not the others, would tell that.
+"""
+_MOMENTS = ("date", "timestamp")
+"""Kinds that stand for one another: the day of a moment, or midnight."""
 
 
 def is_readable(kind: Kind, native: Kind | None) -> bool:
-    """Whether a column of one kind may be declared to be of another."""
-    return native in (kind, "text") or (kind, native) in _READABLE
+    """Whether a column of one kind, or of a type without, may be declared to be of another."""
+    either = kind in _MOMENTS and native in _MOMENTS
+    return native in (kind, *_ANY_KIND) or either or (kind == "text" and native is None)
 
 
 def _field(

@@ -30,7 +30,7 @@ LONGEST_DIFFERENT = 32
 """Bytes of text whose different values are counted; for longer text its MD5 stands, as so many digits."""
 
 WHOLE = "[+-]?[0-9]{1,18}([.]0)?"
-"""12, and 12.0 as programs write it where a column also has missing values; 12.000 may be twelve thousand."""
+"""12, and 12.0 as programs write it for all cells where one of them is missing; 12.000 may be twelve thousand."""
 BEFORE_POINT, AFTER_POINT = 40, 60
 """Digits of a number. Programs write up to 21 after the point, such as 0.00010000000000000202; with an exponent of two
 digits, no double is too large or too small for any engine."""
@@ -60,7 +60,7 @@ COMMA_NUMBER = (
     f"[+-]?(([0-9]{{1,{BEFORE_POINT}}}|{_GROUPED}){_AFTER_COMMA}|[0-9]{{1,{BEFORE_POINT}}}{_AFTER_COMMA}{_EXPONENT}"
     f"|[1-9]{_AFTER_COMMA}{_LARGE_EXPONENT})"
 )
-COMMA_WHOLE = f"[+-]?([0-9]{{1,18}}|{_GROUPED.replace('{1,12}', '{1,5}')})"
+COMMA_WHOLE = f"[+-]?([0-9]{{1,18}}|{_GROUPED.replace('{1,12}', '{1,5}')})(,0)?"
 COMMA_DATE = "[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}"
 """Numbers and a day as much of Europe writes them: 1.234,50, 1,5e-07 and 31.12.2026."""
 

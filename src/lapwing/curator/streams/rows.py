@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
+from lapwing.curator.engines.objects import column_of
 from lapwing.curator.plan.declarations import is_readable
-from lapwing.curator.plan.expressions import NUMERIC, Column, Kind
+from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.hints import which_column
 from lapwing.curator.plan.nodes import Scan
 from lapwing.curator.plan.text_forms import Notation
-from lapwing.curator.streams.objects import column_of
 from lapwing.curator.streams.reading import Cells
 from lapwing.errors import InvalidCall, InvalidParameter
 
@@ -46,7 +46,8 @@ def source_of(
     if isinstance(rows, list | tuple):
         return find(_arrays(rows, scan.fields, notation), table=scan.table, notation=notation) if rows else None
     table = scan.table if _is_frame(rows) else None
-    origin = find(_typed(rows, scan.fields, notation), **{"table": table, "notation": notation} | options)
+    kinds = {field.name: field.kind for field in scan.fields}
+    origin = find(rows, **{"table": table, "notation": notation, "kinds": kinds} | options)
     return _declared(origin, scan)
 
 
@@ -74,73 +75,10 @@ def _declared(origin: Source, scan: Scan) -> Source:
         if name in origin.opaque:
             why = f"{name} is of a type whose cells are not checked, so that one of them could stop the engine"
             raise InvalidParameter("rows", name, why, "Convert the column in the source.")
-        native = origin.kinds[name]
-        is_nothing = origin.engine.dialect.is_nothing(origin.relation.types[name])
-        if not (is_nothing or is_readable(kind, native) or native in _ANY_KIND or (kind, native) in _MOMENTS):
+        if not is_readable(kind, origin.kinds[name]):
             why = f"has the type {origin.relation.types[name]}, and the table was opened with a column of kind {kind}"
             raise InvalidParameter("rows", name, why, "Convert the column, for example: frame[…].astype(…).")
     return origin
-
-
-_MOMENTS = (("date", "timestamp"), ("timestamp", "date"))
-"""Kinds that stand for one another in the rows of a step: the day of a moment, or midnight.
-
-"""
-_ANY_KIND = (*NUMERIC, "boolean")
-"""Kinds that are read as any other, cell by cell.
-
-Frames of pandas have doubles for whole numbers of which one is missing, and for a column of any kind of which all are;
-they have objects for truth values of which one is missing. Refusing such a step, or the others, would tell that.
-"""
-
-
-def _typed(rows: Any, fields: Sequence[Column], notation: Notation) -> Any:
-    """Columns of Python objects as columns of their declared kinds, cell by cell; all others as they are.
-
-    One word in a column of numbers makes objects of all of them, and a missing moment alone makes a column of moments.
-    Then 17.0 must still be the number, and the person, that it is where nobody wrote a word.
-    """
-    kinds = {field.name: field.kind for field in fields}
-    if type(rows).__name__ == "DataFrame" and type(rows).__module__.partition(".")[0] == "pandas":
-        frame = rows.copy(deep=False)
-        for place, name in enumerate(rows.columns):
-            column = rows.iloc[:, place]
-            taken = _column(column, kinds.get(str(name)), notation)
-            if taken is not column:
-                frame.isetitem(place, taken)
-        return frame
-    if isinstance(rows, dict):
-        return {name: _column(column, kinds.get(name), notation) for name, column in rows.items()}
-    return rows
-
-
-def _column(column: Any, kind: Kind | None, notation: Notation) -> Any:
-    """A column of a frame or an array with a type from which its declared kind is read, cell by cell."""
-    import numpy as np
-
-    declared = getattr(column, "dtype", None)
-    inner = getattr(getattr(declared, "categories", None), "dtype", declared)  # of a category, that of its values
-    form = getattr(inner, "kind", "")
-    if form == "M" and inner is declared and kind in ("date", "timestamp"):
-        return _cut(column)
-    if kind is None or form not in ("O", "M", "m", "c") or hasattr(inner, "storage") or hasattr(inner, "pyarrow_dtype"):
-        return column
-    is_masked = isinstance(column, np.ma.MaskedArray)
-    cells = column.astype(object).filled(None) if is_masked else np.asarray(column, dtype=object)
-    taken = column_of(cells, kind, notation)
-    if not isinstance(taken, np.ma.MaskedArray) or isinstance(column, np.ndarray):
-        return taken
-    import pandas as pd  # type: ignore[import-untyped]
-
-    return (pd.arrays.IntegerArray if kind == "integer" else pd.arrays.BooleanArray)(taken.data, taken.mask)
-
-
-def _cut(column: Any) -> Any:
-    """Moments in microseconds: what is smaller is cut off, as in text and in Python's own moments."""
-    if not str(column.dtype).startswith("datetime64[ns"):
-        return column
-    zone = getattr(column.dtype, "tz", None)
-    return column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
 
 
 def _must_be_there(names: Collection[str], scan: Scan) -> None:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from lapwing import checks
+from lapwing.curator.engines.objects import LARGEST_WHOLE
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.curator.show.statement import Statement, statement_of
@@ -21,7 +22,6 @@ from lapwing.curator.streams import saving, state
 from lapwing.curator.streams.activity import vectors
 from lapwing.curator.streams.answers import History, Teller
 from lapwing.curator.streams.definition import Definition
-from lapwing.curator.streams.objects import LARGEST_WHOLE
 from lapwing.curator.streams.pricing import Adaptive, StreamItem
 from lapwing.curator.streams.protection import ConsecutiveSteps
 from lapwing.curator.streams.quote import notes_of

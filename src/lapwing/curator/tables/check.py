@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-    from lapwing.curator.engines.engine import Session
+    from lapwing.curator.engines.compiler import Relation
+    from lapwing.curator.engines.engine import Engine, Session
     from lapwing.curator.tables.table import PrivateTable
 
 EXAMPLES = 5
@@ -211,17 +212,24 @@ def check(table: PrivateTable, *, epsilon: Number = 1) -> Check:
         raise InvalidParameter("table", table.plan.explain(), why, "Check the table that lw.open returned.")
     size = float(checks.positive(epsilon=epsilon))
     context = table.context
-    with context.engine.session(context.relations.values()) as session:
-        look = _Look(Compiler(context.engine.dialect, context.relations), table.plan, session)
+    relation, texts = _with_texts(context.engine, context.relations[table.plan.table])
+    with context.engine.session([relation]) as session:
+        look = _Look(Compiler(context.engine.dialect, {table.plan.table: relation}), table.plan, session, texts)
         rows, columns = look.columns()
         distinct = look.distinct_rows()
         unit = None if is_each_row(table.plan) else context.unit
         per_unit = () if unit is None else tuple(look.per_unit(size))
     hints = _hints(table.plan, columns, per_unit, table.bounding.rows, table.bounding.max_groups_per_unit)
-    relation = context.relations[table.plan.table]
     hints = (*_unreadable(relation.table), *hints, *_worded(columns, relation.notation.missing))
     labelled = next((column.read for column in columns if column.is_unit), rows)
     return Check(table.plan.table, unit, rows, rows - labelled, labelled - distinct, size, columns, per_unit, hints)
+
+
+def _with_texts(engine: Engine, relation: Relation) -> tuple[Relation, Mapping[str, str]]:
+    """The table, and the columns that hold the text of others, where those are read from Python objects."""
+    from lapwing.curator.engines import duckdb
+
+    return duckdb.with_texts(engine, relation) if isinstance(engine, duckdb.EmbeddedDuckDB) else (relation, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +239,11 @@ class _Look:
     compiler: Compiler
     plan: Scan
     session: Session
+    texts: Mapping[str, str]
 
     def columns(self) -> tuple[int, tuple[ColumnCheck, ...]]:
         """The number of rows, and every column."""
-        parts = [_Cells(self.compiler, self.plan, field) for field in self.plan.fields]
+        parts = [_Cells(self.compiler, self.plan, field, self.texts) for field in self.plan.fields]
         counts = [exp.Count(this=exp.Star()).as_("n")]
         for i, cells in enumerate(parts):
             for j, condition in enumerate(cells.conditions):
@@ -320,10 +329,11 @@ class _Look:
 class _Cells:
     """Conditions on the cells of one column."""
 
-    def __init__(self, compiler: Compiler, plan: Scan, field: Column) -> None:
+    def __init__(self, compiler: Compiler, plan: Scan, field: Column, texts: Mapping[str, str]) -> None:
         relation, dialect = compiler.relations[plan.table], compiler.dialect
-        declared = relation.types[field.name]
-        raw = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
+        name = texts.get(field.name, field.name)
+        declared = relation.types[name]
+        raw = exp.column(exp.to_identifier(name, quoted=True), table="s")
         value = compiler.cell(plan, field)
         is_text = dialect.is_text(declared)
         text = dialect.text(raw.copy(), declared) if is_text else cast(raw.copy(), "TEXT")

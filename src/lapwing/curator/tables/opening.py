@@ -21,7 +21,7 @@ from lapwing.curator.plan.expressions import KINDS, Kind
 from lapwing.curator.plan.nodes import Public, Scan
 from lapwing.curator.plan.text_forms import meaning, missing_key, notation
 from lapwing.curator.tables.promises import group_sizes, promised
-from lapwing.curator.tables.sources import find_source, rows_of
+from lapwing.curator.tables.sources import as_declared, find_source, rows_of
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss, Rules
@@ -77,6 +77,7 @@ def open(
         bounds: The range of number columns, `{"age": (0, 120)}`. Values outside count as the nearest bound.
         keys: The values of columns to group by, `{"region": ["North", "South"]}`.
         types: The types of columns, `{"smoker": "boolean"}`. Every column of a CSV file is text until you declare it.
+            Declare those of a frame, too: one missing cell may have changed the type of a column.
         complete: Columns that should have a value in every row. One that is missing counts as the middle of the bounds.
         allowance: What may be spent in all, `lw.PureDP(3)`. It needs a ledger.
         rules: How often one may ask, how little a question may cost, and how many may fail. They need an allowance.
@@ -117,6 +118,8 @@ def open(
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
             raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={_EXAMPLES[what]}.")
+    for kind in (types or {}).values():
+        checks.one_of(KINDS, types=kind)
     checks.text_or_none(name=name, dataset=dataset, table=table, analyst=analyst)
     way = notation(decimal, thousands, true, false, missing)
     origin = find_source(
@@ -129,6 +132,7 @@ def open(
         threads=threads,
         names=names,
         connection=connection,
+        kinds=types,
     )
     for column in origin.opaque & set(types or ()):
         why = f"{column} has a type whose cells are not checked, so one of them could stop DuckDB"
@@ -143,6 +147,7 @@ def open(
             if isinstance(key, str) and meaning(key, "text", way) is None:
                 raise missing_key(field.name, key)
     fields = completed(declared, complete)
+    origin = as_declared(origin, fields)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
     if isinstance(ledger, str) and ledger == NO_LEDGER:  # the note of an answer; as a file, it would have that name
         ledger = None

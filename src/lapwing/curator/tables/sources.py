@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -40,8 +40,9 @@ def find_source(
     threads: int | None = None,
     names: Sequence[str] | None = None,
     connection: Any = None,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> Source:
-    """The engine and the table that a source stands for."""
+    """The engine and the table that a source stands for. `kinds` says what columns were declared to be."""
     read_as = encoding_of(encoding)
     if connection is not None:
         _check_connection(connection)
@@ -57,12 +58,12 @@ def find_source(
         from lapwing.curator.engines.postgres import from_url
 
         _pointed(notation)
-        return _noted(from_url(source, _needed(table)), notation)
+        return _noted(from_url(source, _needed(table)), notation, {})
     if module == "pyspark" or (isinstance(source, str) and source.startswith("spark://")):
         from lapwing.curator.engines import spark
 
         _pointed(notation)
-        return _noted(spark.from_spark(source, table, read_as), notation)
+        return _noted(spark.from_spark(source, table, read_as), notation, _said(read_as))
     if module in _DRIVERS:
         database, instead = _DRIVERS[module]
         raise InvalidParameter("source", type(source), f"is a connection to {database}", instead)
@@ -76,8 +77,11 @@ def find_source(
         threads=threads,
         names=names,
         connection=connection,
+        kinds=kinds,
     )
-    return _noted(origin, notation)
+    is_told = names is None and len(origin.relation.types) > 1  # by the first line, which one delimiter alone reads so
+    separated = {} if is_told or not is_csv(source) else _separated(Path(source), delimiter)
+    return _noted(origin, notation, _said(read_as) | separated)
 
 
 _POSTGRES = "Write its address as the source: lw.open('postgresql://…', table='visits')."
@@ -101,8 +105,18 @@ def _check_connection(connection: Any) -> None:
         raise InvalidParameter("connection", connection, why, "Write connection=duckdb.connect().")
 
 
-def _noted(origin: Source, notation: Notation) -> Source:
-    return replace(origin, relation=replace(origin.relation, notation=notation))
+def _noted(origin: Source, notation: Notation, file: Mapping[str, str]) -> Source:
+    return replace(origin, relation=replace(origin.relation, notation=notation, file=file))
+
+
+def _said(encoding: Encoding) -> dict[str, str]:
+    return {} if encoding == UTF_8 else {"encoding": encoding.name}
+
+
+def _separated(path: Path, delimiter: str | None) -> dict[str, str]:
+    from lapwing.curator.engines.duckdb import usual_delimiter
+
+    return {} if delimiter in (None, usual_delimiter(path)) else {"delimiter": delimiter}
 
 
 def _pointed(notation: Notation) -> None:
@@ -124,6 +138,7 @@ def _embedded(
     threads: int | None,
     names: Sequence[str] | None,
     connection: Any,
+    kinds: Mapping[str, Kind] | None,
 ) -> Source:
     from sqlglot import exp
 
@@ -164,7 +179,7 @@ def _embedded(
         raise InvalidParameter("source", type(source), why, "Open the file by its name, or source.to_table().")
     if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):
         try:
-            return engines.from_frame(source, engine, table or "table")
+            return engines.from_frame(source, engine, table or "table", kinds)
         except EngineUnreachable:
             raise InvalidParameter("source", type(source), "is a table that DuckDB cannot read", _HINT) from None
     raise InvalidParameter("source", type(source), "is not a table that can be opened", _HINT)
@@ -175,6 +190,20 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):  # no path: a whole file was passed as text
         return False
+
+
+def as_declared(origin: Source, fields: Iterable[Column]) -> Source:
+    """The source, with Python objects in a frame of this process to be read as what their columns were declared to be.
+
+    That is also said by bounds and keys, which only make sense once it is known which columns there are.
+    """
+    from lapwing.curator.engines import duckdb as engines
+
+    relation, engine = origin.relation, origin.engine
+    if not isinstance(engine, engines.EmbeddedDuckDB) or not engines.is_frame(relation):
+        return origin
+    kinds = {field.name: field.kind for field in fields}
+    return replace(origin, relation=engines.described(engine, relation, kinds))
 
 
 def is_database(source: Any) -> bool:
@@ -224,7 +253,7 @@ def rows_of(
     if isinstance(source, list):
         _refuse_for_list(notation, table=table, **file)
         return _listed(source, types or {}, most, notation)
-    origin = find_source(source, table=table, notation=notation, **file)
+    origin = find_source(source, table=table, notation=notation, kinds=types, **file)
     kinds = {name: (types or {}).get(name, kind) for name, kind in origin.kinds.items()}
     fields = tuple(Column(name, kind) for name, kind in kinds.items() if kind is not None)
     columns = [

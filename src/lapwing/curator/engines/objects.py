@@ -1,6 +1,6 @@
 """Python objects as values of a declared kind, one by one, by rules that cannot fail.
 
-Each gives what the engine reads from the same cell in a column that has a type (docs/streams.md has the table), and
+Each gives what the engine reads from the same cell in a column that has a type (docs/curator.md has the table), and
 text means what it means in a file. So it does not matter whether a column has a type, or is one of objects because of a
 single cell.
 """
@@ -15,20 +15,20 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from lapwing.curator.engines.cells import text_of
 from lapwing.curator.plan.expressions import Kind
-from lapwing.curator.plan.text_forms import Notation, meaning
+from lapwing.curator.plan.text_forms import PLAIN, Notation, meaning
 
 LARGEST, LARGEST_WHOLE, LARGEST_EXACT = 10**18, 2**63 - 1, 2**53
 LARGEST_EXPONENT, MOST_DECIMALS = 300, 16_383
 """Of a decimal number: those beyond would take long to write."""
+_BLOCK = _REMEMBERED = 1 << 16
 
 
 def column_of(cells: Iterable[Any], kind: Kind, notation: Notation) -> Any:
     """An array of the type that its kind has in this process; what is missing is masked, NaN, NaT or None."""
     import numpy as np
 
-    read = partial(_READ[kind], notation=notation)
+    read = _remembered(partial(_READ[kind], notation=notation))
     values = [read(cell) for cell in cells]
     if kind == "number":
         return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
@@ -40,6 +40,23 @@ def column_of(cells: Iterable[Any], kind: Kind, notation: Notation) -> Any:
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
+
+
+def _remembered(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same rule, which looks at a text only once: most columns of text have few different ones."""
+    known: dict[str, Any] = {}
+
+    def recalled(cell: Any) -> Any:
+        if type(cell) is not str:
+            return read(cell)
+        if cell in known:
+            return known[cell]
+        value = read(cell)
+        if len(known) < _REMEMBERED:
+            known[cell] = value
+        return value
+
+    return recalled
 
 
 def _total(read: Callable[[Any, Notation], Any]) -> Callable[..., Any]:
@@ -129,7 +146,23 @@ def _text(cell: Any, notation: Notation) -> str | None:
     return known
 
 
+def texts(cells: Any) -> Any:
+    """An array of objects as text or None, without a look at words for no value; itself, if all of it is text."""
+    changed = None
+    for start in range(0, len(cells), _BLOCK):
+        part = cells[start : start + _BLOCK].tolist()
+        try:
+            "".join(part).encode()
+        except (TypeError, UnicodeEncodeError):
+            changed = cells.copy() if changed is None else changed
+            changed[start : start + _BLOCK] = [_text(cell, PLAIN) for cell in part]
+    return cells if changed is None else changed
+
+
 def _written(cell: Any) -> str | None:
+    """An object as text; what is missing, or has no text, is None."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
+        return None
     if isinstance(cell, bool):
         return "true" if cell else "false"
     cell = cell.real if isinstance(cell, complex) and not cell.imag else cell
@@ -137,7 +170,9 @@ def _written(cell: Any) -> str | None:
         return str(int(cell) if cell.is_integer() else cell) if abs(cell) < LARGEST_EXACT else None
     if isinstance(cell, Decimal):
         return _digits(cell)
-    return cell.isoformat() if isinstance(cell, dt.date) and cell == cell else text_of(cell)
+    text = str(_moment(cell, PLAIN) if isinstance(cell, dt.datetime) else cell)
+    text.encode()
+    return text
 
 
 def _digits(number: Decimal) -> str | None:
