@@ -341,7 +341,7 @@ def open_numeric_stream(
     file.make()
     facts = {
         "kind": KIND,
-        "id": f"{entropy.bits(128):032x}",
+        "id": states.new_id(),
         "mechanism": _written(mechanism),
         "anchor": str(file.anchor),
     }

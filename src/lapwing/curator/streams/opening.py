@@ -138,7 +138,7 @@ class StreamQuestion:
         file.make()
         facts = {
             "version": states.VERSION,
-            "id": f"{entropy.bits(128):032x}",
+            "id": states.new_id(),
             "digest": self.definition.digest(),
             "definition": saving.written(self.definition, self.notation),
             "items": [saving.item_written(item) for item in items],

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable, StreamDamaged
-from lapwing.noise import Entropy
+from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.journal import Database, append, hash_of, head
 from lapwing.privacy.journal import entries as journal_entries
 from lapwing.privacy.store import FileStore, sync_folder
@@ -122,6 +122,11 @@ class StateFile(FileStore):
         known = _KNOWN.fullmatch(text)
         if not known or not self.tables(database) or hash_of(database, int(known[1])) != known[2]:
             raise StreamDamaged(self.name, "its end: the anchor knows a step that is not there")
+
+
+def new_id() -> str:
+    """What a stream is called in its ledger. Never from a seed: two streams with one seed are charged one by one."""
+    return f"{SYSTEM.bits(128):032x}"
 
 
 def facts(database: Database) -> dict[str, Any]:
