@@ -72,13 +72,14 @@ def explain(
 
     Raises:
         InvalidParameter: If `loss` is not a loss, `prior` or `alpha` is not between 0 and 1, or the delta is too large
-            for `population`.
+            for `population`. Also if some of the noise behind it came from a seed (`Trust.seeded`), as in a sum of
+            charges of a ledger: then nothing is promised.
 
     >>> from lapwing.privacy import PureDP
     >>> explain(PureDP(1), prior=0.1).data["out_of_100_after"]
     24
     """
-    as_loss(loss)
+    _promising(as_loss(loss))
     belief, level = checks.probability(prior=prior), checks.probability(alpha=alpha)
     read = beyond_published(loss)
     pair = _pair(read, delta)
@@ -107,6 +108,13 @@ def explain(
     if loss.trust is not None:
         data["trust"] = loss.trust.to_dict()
     return Explanation(_text(loss, read, pair, data), data)
+
+
+def _promising(loss: Loss) -> None:
+    """Refuse a loss that promises nothing, because somebody may be able to compute the noise."""
+    if loss.trust is not None and loss.trust.seeded:
+        why = "some of the noise that it counts came from a seed, so nothing can be promised"
+        raise InvalidParameter("loss", str(loss), why, "Explain the loss of an answer whose noise is secret.")
 
 
 def beyond_published(loss: Loss) -> Loss:
@@ -144,7 +152,8 @@ def _doubled(loss: Loss, doubling: Callable[[Loss], Loss]) -> Loss:
     try:
         return doubling(pair)
     except InvalidParameter:
-        return replace(doubling(replace(pair, delta=Fraction(0))), delta=_ALMOST_ONE)
+        sure = doubling(replace(pair, delta=Fraction(0)))
+        return ApproxDP(_pair(sure, 0).epsilon, _ALMOST_ONE, **sure.frame)
 
 
 def _pair(loss: Loss, delta: Number) -> ApproxDP:

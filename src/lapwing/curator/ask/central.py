@@ -141,7 +141,9 @@ class Central:
         binding |= {"notation": ways} if ways else {}  # keys of tables without one are bound as they always were
         who = {} if analyst is None else {"analyst": analyst}
         losses = context.losses(spend.stated)
-        charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **who)
+        charge = context.ledger.charge(
+            context.datasets, losses, key=key, binding=binding, seeded=not entropy.private, **who
+        )
         if charge.stored is not None:
             return replace(Answer.from_json(charge.stored.decode()), repeated=True)
         with shown("reading", progress):

@@ -192,7 +192,11 @@ def _accounts(
         why = "this was released without a ledger, so no ledger knows what it cost"
         raise InvalidParameter("ledger", "<ledger>", why, "Leave it out, or open the table with ledger='ledger.db'.")
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger, create=False)
-    return book.accounts(*datasets, charge=origin.get("charge"), entry=origin.get("entry"))
+    accounts = book.accounts(*datasets, charge=origin.get("charge"), entry=origin.get("entry"))
+    if any(account.spent.trust is not None and account.spent.trust.seeded for account in accounts):
+        why = "it holds a charge whose noise came from a seed, so nothing can be promised about all answers together"
+        raise InvalidParameter("ledger", "<ledger>", why, "Leave it out: the statement is then about this alone.")
+    return accounts
 
 
 def _told(loss: Loss) -> Loss:

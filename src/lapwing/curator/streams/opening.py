@@ -161,7 +161,9 @@ class StreamQuestion:
                 binding = {"stream": known["id"], "definition": known["digest"], "loss": str(loss)}
                 key = f"stream {known['id']}"
                 try:
-                    charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **named)
+                    charge = context.ledger.charge(
+                        context.datasets, losses, key=key, binding=binding, seeded=not entropy.private, **named
+                    )
                 except REFUSALS:
                     forget(file, known["id"])
                     raise

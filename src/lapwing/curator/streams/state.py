@@ -146,6 +146,13 @@ def remember_seed(database: Database, entropy: Entropy) -> None:
         remember(database, SEEDED, True)
 
 
+def must_fit_the_charge(database: Database, entropy: Entropy) -> None:
+    """Refuse noise from a seed where a ledger was charged for noise that is not: its sums count on that."""
+    if not entropy.private and facts(database).get("charge") is not None and not is_seeded(database):
+        why = "comes from a seed, and the ledger was charged for a stream whose noise does not"
+        raise InvalidParameter("entropy", "reproducible", why, "Leave it out, or open a new stream with entropy=.")
+
+
 def is_seeded(database: Database) -> bool:
     """Whether noise of this stream can be computed from a seed."""
     return database.execute("SELECT 1 AS one FROM fact WHERE name = :name", {"name": SEEDED}).fetchone() is not None
