@@ -154,8 +154,8 @@ class Stream:
             The estimate after the step. If the step was closed before, its stored answer; `rows` are then not read.
 
         Raises:
-            InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads. Also
-                if `entropy` is a seed, and a ledger was charged for a stream without one.
+            InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads,
+                or `entropy` is a seed and a ledger was charged for a stream without one.
             InvalidCall: If all steps are closed, or the stream was ended.
             StreamDamaged: If the file of the stream holds counters of another step.
 
