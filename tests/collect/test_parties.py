@@ -361,6 +361,55 @@ def test_the_text_to_agree_to_is_true_of_the_epsilon(tmp_path: Path, epsilon: st
     assert workspace.open().version == 1, "again: the same file"
 
 
+BEFORE = (
+    "Your answer is randomised on this device before it is sent. What is sent is often not your answer, and nobody can "
+    "tell whether it is. You can leave at any time.\n"
+)
+AT_FIRST = (
+    "Your answer is randomised on this device before it is sent: what is sent is often not your answer,\n and nobody "
+    "can tell. You can leave at any time.\n"
+)
+
+
+@pytest.mark.parametrize("old", [BEFORE, AT_FIRST])
+def test_drafts_of_earlier_versions_do_not_say_that_nobody_can_tell(tmp_path: Path, old: str) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.create(question="How?", answers=["yes", "no"], epsilon="8")
+    draft = documents.parsed(workspace.draft.read_bytes()) | {"consent": old}
+    workspace.draft.write_text(documents.written(draft), encoding="utf-8")
+    consent = " ".join(workspace.open().consent.split())
+    assert "nobody can tell" not in consent
+    assert "before it is sent. Somebody who was 50 % sure of your answer, and reads what one report says," in consent
+    assert "can become practically certain of it. You can leave at any time." in consent
+    assert workspace.open().version == 1, "again: the same file"
+
+
+def test_whoever_runs_a_version_with_a_text_that_is_not_true_is_told(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.create(question="How?", answers=["yes", "no"], epsilon="8", transport="shuffled")
+    draft = documents.parsed(workspace.draft.read_bytes())
+
+    def said(command: str) -> str:
+        shown = CliRunner().invoke(app, ["collect", command, str(tmp_path)], env={"COLUMNS": "300"})
+        assert shown.exit_code == 0
+        return shown.output
+
+    assert "The text that people agree to" not in said("check"), "a draft is corrected when it is opened"
+    new = workspace.open()
+    for command in ("check", "status"):
+        assert "The text that people agree to" not in said(command)
+    unsigned = {name: value for name, value in new.document.items() if name not in UNSIGNED}
+    workspace.draft.write_text(documents.written(draft | {"consent": BEFORE}), encoding="utf-8")
+    signed = reader.sign(reader.checked(unsigned | {"consent": BEFORE}), Key.read(tmp_path / OPERATOR))
+    workspace.signed.write_text(signed.to_yaml(), encoding="utf-8")
+    for command in ("check", "status"):
+        assert "says too little about what reports tell. A signed version keeps its text." in said(command)
+    assert workspace.open() == signed, "devices check the signature"
+    workspace.draft.write_text(documents.written(draft | {"consent": BEFORE, "version": 2}), encoding="utf-8")
+    assert "nobody can tell" not in workspace.open().consent
+    assert "The text that people agree to" not in said("check")
+
+
 def test_a_version_that_was_signed_keeps_its_text_when_the_library_writes_it_in_other_words(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.create(question="How?", answers=["bus", "bike"], transport="shuffled")

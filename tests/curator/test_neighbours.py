@@ -137,7 +137,7 @@ def look(
 
 
 def timeless(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if name not in ("at", "time", "when", "key")}
+    return {name: value for name, value in body.items() if name not in ("at", "time", "when", "key", "id")}
 
 
 def spelled_out(text: str) -> str:
@@ -152,7 +152,7 @@ def shape(answer: lw.Answer) -> Any:
         (c.name, c.kind, c.type, c.note.partition(TOO_FEW.format(""))[0], c.clipped, len(c.values), c.noise is None)
         for c in answer.columns
     ]
-    when = ("released_at", "entry")  # the time of the charge is in the hash of its entry
+    when = ("released_at", "entry")  # the id of the charge is random
     provenance = {name: value for name, value in answer.provenance.items() if name not in when}
     return columns, str(answer.loss), str(answer.remaining), answer.confidence, answer.notes, provenance
 

@@ -56,6 +56,12 @@ def test_where_noise_hides_everything_nothing_is_proposed() -> None:
         list(proposal)
 
 
+def test_a_proposal_with_noise_from_a_seed_says_that_it_is_not_private() -> None:
+    for values, epsilon in (([1.0] * 500, 1), ([1.0, 2.0], 0.01)):
+        assert "NOT PRIVATE" in str(table(values).bounds("x", epsilon=epsilon, entropy=NOISE))
+        assert "NOT PRIVATE" not in str(table(values).bounds("x", epsilon=epsilon))
+
+
 def test_text_and_unknown_columns_have_no_bounds() -> None:
     people = lw.open({"who": np.arange(2), "x": np.array(["a", "b"])}, unit="who")
     with pytest.raises(InvalidParameter, match="not a column of numbers"):

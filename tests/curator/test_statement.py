@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -132,6 +134,25 @@ def test_a_long_history_is_summed_and_loses_nothing(ledger: Ledger, monkeypatch:
     assert rows[1][:2] == ("2024-11-01", "2024-11-30")
     assert rows[-1] == ("2025-03-27", "", "1", "500")
     assert sum(float(row[2]) for row in rows) == 500
+
+
+def test_no_sum_of_days_is_stated_as_less_than_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, cost in enumerate((Fraction("0.50000000002"), Fraction(1, 3), Fraction("0.1"))):
+        ledger, loss = Ledger(tmp_path / f"{number}.db"), PureDP(cost, unit="patient")
+        ledger.open("clinic", PureDP(100, unit="patient"))
+        for day in range(90):
+            monkeypatch.setattr("time.time", lambda day=day: 1_700_000_000 + 86_400 * day)
+            ledger.charge("clinic", loss)
+        answer = Answer((Column("n", "count", (3,)),), loss, provenance={"datasets": ["clinic"]})
+        text = answer.statement(ledger).to_markdown()
+        rows = re.findall(r"^\| (\d\S*)(?: to (\S*))? \| ε = (\S+) \| ε = (\S+) \|$", text, re.MULTILINE)
+        assert len(rows) == 10
+        for first, last, stated, _ in rows:
+            days = (date.fromisoformat(last or first) - date.fromisoformat(first)).days + 1
+            assert days * cost <= Fraction(stated) <= days * cost * (1 + Fraction(1, 100_000))
+        assert rows[0][2] == rows[0][3]
+    assert text.count("| ε = 0.1 |") == 6
+    assert rows[0][2] == "1.7"
 
 
 def test_a_statement_before_anything_was_charged_has_an_empty_history(ledger: Ledger) -> None:

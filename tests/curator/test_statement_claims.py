@@ -62,6 +62,38 @@ def test_where_regions_are_published_a_belief_is_about_records_that_agree_in_the
     assert "whether one patient takes part, and in which of these numbers it counts." in text
 
 
+@together(
+    "loss",
+    [
+        lw.PureDP(1, trust=PUBLISHED),
+        lw.ApproxDP(1, 1e-6, trust=PUBLISHED),
+        lw.ZCDP(0.1, trust=PUBLISHED),
+        lw.PLD([lw.PureDP(0.5, trust=PUBLISHED)] * 2, trust=PUBLISHED),
+    ],
+)
+def test_a_loss_under_replace_also_says_what_published_numbers_settle(loss: lw.Loss) -> None:
+    """The relation changes nothing about it: with the counts of all regions, an attacker is certain of the region."""
+    under_replace = loss.to_replace().explain()
+    assert under_replace.data | {"loss": ""} == loss.explain().data | {"loss": ""}
+    for words in (under_replace.text, risk(loss.to_replace())):
+        assert "Take two possible records of a given person that lead to the same published numbers." in words
+        assert "of what the record" not in words
+        assert "of what a given person's record" not in words
+    said = under_replace.text.splitlines()
+    assert said[0].endswith(" beyond the published numbers, at worst.")
+    assert "if one person is replaced by another and the published numbers stay the same," in said[1]
+    assert "the best test between two such records" in said[3]
+
+
+def test_words_about_published_numbers_name_the_steps_that_are_protected() -> None:
+    loss = lw.PureDP(1, unit="patient in any 7 consecutive days", trust=PUBLISHED)
+    for read in (loss, loss.to_replace()):
+        text = read.explain().text
+        assert "about one patient from any 7 consecutive days beyond the published numbers, at worst." in text
+        assert "Take two possible records of these days of a given patient that lead to the same" in text
+        assert "one patient's record of these days is replaced by another and the published numbers stay" in text
+
+
 def test_a_delta_for_two_that_the_mechanism_does_not_have_is_not_refused() -> None:
     loss = lw.ApproxDP(3, 1e-6, trust=PUBLISHED)
     assert "at δ = " not in loss.explain(population=100_000).data["loss"]

@@ -359,6 +359,21 @@ def test_a_stream_of_numbers_with_noise_from_a_seed_says_so(tmp_path: Path) -> N
     assert "NOT PRIVATE" in str(stream.between(3, 4))
 
 
+def test_every_stream_is_charged_also_where_their_noise_comes_from_one_seed(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    visits = table("patient", ledger=ledger, allowance=PureDP(9), dataset="visits")
+    asked = visits.stream(lw.count(), every="step", steps=4, active_steps=1)
+    ledger.open("delays", PureDP(9, unit="event"))
+    for turn in (1, 2):
+        asked.open(tmp_path / f"stream {turn}", epsilon=1, entropy=Reproducible(7))
+        assert ledger.spent("visits").epsilon == turn
+        tops = lw.Tops(epsilon=1, bound=600, steps=40, first=2)
+        lw.open_numeric_stream(
+            tmp_path / f"numbers {turn}", tops, ledger=ledger, dataset="delays", entropy=Reproducible(7)
+        )
+        assert ledger.spent("delays").epsilon == turn
+
+
 def test_a_stream_says_which_rows_of_it_are_left_out(tmp_path: Path) -> None:
     """500 rows without an id were left out without a word."""
     rows = [{"id": None}] * 50 + [{"id": "a"}, {"id": "b"}]

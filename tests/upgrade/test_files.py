@@ -21,6 +21,7 @@ import lapwing as lw
 import lapwing.crowd as crowd
 from lapwing.crowd import Counts, Reports
 from lapwing.curator import Answer
+from lapwing.errors import InvalidParameter
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +81,19 @@ def test_devices_go_on_where_they_were(folder: Path) -> None:
     memo = eval(frozen.MEMO, known)
     assert memo.cohort == told["memo cohort"]
     assert memo.permanent("bike").tolist() == told["memo permanent"]
+
+
+def test_answers_know_the_charges_that_an_earlier_version_made_for_them(folder: Path) -> None:
+    """It named a charge by the hash of its entry; now charges have random ids."""
+    for place in ("pure.db", "approximate.db", "concentrated.db", "units.db"):
+        ledger = lw.Ledger(folder / place)
+        charges = [entry for entry in ledger.entries() if entry.act == "charge"]
+        assert charges
+        for charge in charges:
+            [dataset, *_] = charge.body["costs"]
+            assert ledger.accounts(dataset, charge=charge.number, entry=charge.hash[:16])
+            with pytest.raises(InvalidParameter, match="no charge to the data set"):
+                ledger.accounts(dataset, charge=charge.number, entry="0" * 16)
 
 
 @pytest.mark.parametrize("name", frozen.QUESTIONS)

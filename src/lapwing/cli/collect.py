@@ -141,6 +141,12 @@ def check(folder: Folder) -> None:
         if _problems(_workspace(folder)):
             raise typer.Exit(2)
         console().print("[private]✓[/] the draft can be opened")
+        _say(_workspace(folder).outdated_consent())
+
+
+def _say(note: str) -> None:
+    if note:
+        console().print(Text(note))
 
 
 def _problems(workspace: Workspace) -> int:
@@ -341,10 +347,11 @@ def status(folder: Folder) -> None:
     from lapwing.cli.collect_state import state_of
 
     with readable_errors():
-        table, ended = state_of(_workspace(folder))
+        workspace = _workspace(folder)
+        table, ended = state_of(workspace)
         console().print(table)
-        if ended:
-            console().print(Text(ended))
+        _say(ended)
+        _say(workspace.outdated_consent())
 
 
 @app.command()

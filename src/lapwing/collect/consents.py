@@ -31,6 +31,13 @@ def _pattern(sentence: str) -> str:
 
 
 _WRITTEN = re.compile(f"{_pattern(_SURE)}(?:{_pattern(_EVER)})?")
+_EARLIER = re.compile(
+    r"(?P<colon>:\s+)?What is sent is often not your answer, and nobody can tell(?: whether it is)?\.".replace(
+        " ", r"\s+"
+    ),
+    re.IGNORECASE,
+)
+"""What drafts of earlier versions say in its place, whatever the epsilon."""
 
 
 def belief(loss: Loss) -> str:
@@ -46,7 +53,9 @@ def consent_to(loss: Loss, lifetime: Loss) -> str:
 
 def with_belief(consent: str, loss: Loss, lifetime: Loss) -> str:
     """A text to agree to in which what it says about one report, if anything, is true, as for all of a device."""
-    return _WRITTEN.sub(_sentences(loss, lifetime), consent)
+    true = _sentences(loss, lifetime)
+    renewed = _EARLIER.sub(lambda said: f". {true}" if said["colon"] else true, consent)
+    return _WRITTEN.sub(true, renewed)
 
 
 def _sentences(loss: Loss, lifetime: Loss) -> str:

@@ -157,6 +157,20 @@ class Workspace:
         except FileNotFoundError:
             return None
 
+    def outdated_consent(self) -> str:
+        """Whether people agree to words that are not true any more, and what to do about it; nothing if all is well."""
+        if not self.signed.exists():
+            return ""
+        collection = self.collection()
+        true = _with_true_words(collection.document, collection.consent, collection)
+        if true.split() == collection.consent.split():
+            return ""
+        return (
+            "The text that people agree to was written by an earlier version of Lapwing, and says too little about "
+            "what reports tell. A signed version keeps its text. To correct it, write the next version into draft.yaml "
+            "and run `lapwing collect open`: then people are asked to agree to the new text."
+        )
+
     def checked(self) -> list[str]:
         """What is wrong with the draft; keys are filled in by `open`, so they may be missing."""
         return draft_problems(self._filled())

@@ -53,16 +53,17 @@ class Account(metaclass=Helpful):
     def __deepcopy__(self, memo: Any) -> Account:
         return self
 
-    def charge(self, loss: Loss) -> None:
+    def charge(self, loss: Loss, *, seeded: bool = False) -> None:
         """Spend it durably.
 
         Args:
             loss: What to spend, for the unit of this account.
+            seeded: Whether the noise comes from a seed. The ledger then says that what was spent is not private.
 
         Raises:
             BudgetExceeded: If the allowance does not cover it. Nothing was spent.
         """
-        self._opened.charge(self.dataset, loss, analyst=self.analyst)
+        self._opened.charge(self.dataset, loss, analyst=self.analyst, seeded=seeded)
 
     def remaining(self) -> Loss:
         """What the allowance has left.

@@ -115,7 +115,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         try:
             recipe, entropy = self._prepared(X, y), entropy_of(self.random_state)
             if self.account is not None:
-                self.account.charge(recipe.loss)
+                self.account.charge(recipe.loss, seeded=not entropy.private)
         except BaseException:
             self.__dict__ = earlier
             raise

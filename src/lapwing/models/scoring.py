@@ -102,7 +102,7 @@ class PrivateScore(metaclass=Helpful):
             hint = "Score a classifier, or write PrivateScore('r2', target_bounds=(0, 120))."
             raise InvalidParameter("estimator", f"<{type(estimator).__name__}>", "has no classes", hint)
         if self.account is not None:
-            self.account.charge(self.privacy_loss())
+            self.account.charge(self.privacy_loss(), seeded=not entropy.private)
         y = column_of(y)
         predicted = estimator.predict(X) if len(y) else np.empty(0)  # scikit-learn's own raise if nobody is there
         if self.metric == "accuracy":

@@ -55,7 +55,9 @@ def explain(
 
     Under add_remove, an attacker wants to know whether somebody is in the data. Under replace, the attacker wants to
     know what somebody's record says. If a loss is stated under add_remove, `loss.to_replace().explain()` answers the
-    second question: changing a record means removing one and adding another.
+    second question: changing a record means removing one and adding another. Where exact numbers were published
+    (`Trust.except_published`), they may settle either question. Then the words are about two records that lead to the
+    same published numbers, under both relations.
 
     Args:
         loss: The loss.
@@ -70,13 +72,14 @@ def explain(
 
     Raises:
         InvalidParameter: If `loss` is not a loss, `prior` or `alpha` is not between 0 and 1, or the delta is too large
-            for `population`.
+            for `population`. Also if some of the noise behind it came from a seed (`Trust.seeded`), as in a sum of
+            charges of a ledger: then nothing is promised.
 
     >>> from lapwing.privacy import PureDP
     >>> explain(PureDP(1), prior=0.1).data["out_of_100_after"]
     24
     """
-    as_loss(loss)
+    _promising(as_loss(loss))
     belief, level = checks.probability(prior=prior), checks.probability(alpha=alpha)
     read = beyond_published(loss)
     pair = _pair(read, delta)
@@ -107,6 +110,13 @@ def explain(
     return Explanation(_text(loss, read, pair, data), data)
 
 
+def _promising(loss: Loss) -> None:
+    """Refuse a loss that promises nothing, because somebody may be able to compute the noise."""
+    if loss.trust is not None and loss.trust.seeded:
+        why = "some of the noise that it counts came from a seed, so nothing can be promised"
+        raise InvalidParameter("loss", str(loss), why, "Explain the loss of an answer whose noise is secret.")
+
+
 def beyond_published(loss: Loss) -> Loss:
     """The loss that words are about. Where exact numbers were published, that is what it leaves of somebody's record.
 
@@ -114,27 +124,36 @@ def beyond_published(loss: Loss) -> Loss:
     agree in all published numbers and differ in the data of one unit, the other answers have the loss of a group of
     two (`to_replace`), and the published numbers are equal.
     """
-    if loss.trust is None or not loss.trust.published or loss.relation == "replace":
-        return loss
-    return for_two(loss)._under("replace")
+    return _doubled(loss, Loss.to_replace) if _has_published(loss) else loss
+
+
+def _has_published(loss: Loss) -> bool:
+    """Whether exact numbers were published beside the releases of this loss."""
+    return loss.trust is not None and bool(loss.trust.published)
 
 
 _ALMOST_ONE = 1 - Fraction(1, 2**53)
 
 
-def for_two(loss: Loss, delta: Number = 1e-6) -> Loss:
+def for_two(loss: Loss) -> Loss:
     """The guarantee for two units together; as (ε,δ) where no other one is proven.
 
     Its delta is almost 1, which promises nothing, where the delta of a group of two would be 1 or more.
     """
+    return _doubled(loss, lambda one: one.for_group(2))
+
+
+def _doubled(loss: Loss, doubling: Callable[[Loss], Loss]) -> Loss:
+    """What one way of doubling makes of a loss, or of its (ε,δ) where it has no such form of its own."""
     try:
-        return loss.for_group(2)
+        return doubling(loss)
     except (UnsupportedConversion, InvalidParameter):
-        pair = _pair(loss, delta)
+        pair = _pair(loss, 1e-6)
     try:
-        return pair.for_group(2)
+        return doubling(pair)
     except InvalidParameter:
-        return replace(pair, epsilon=2 * pair.epsilon, delta=_ALMOST_ONE)
+        sure = doubling(replace(pair, delta=Fraction(0)))
+        return ApproxDP(_pair(sure, 0).epsilon, _ALMOST_ONE, **sure.frame)
 
 
 def _pair(loss: Loss, delta: Number) -> ApproxDP:
@@ -201,22 +220,22 @@ def _finite(value: float) -> float | None:
 def _text(loss: Loss, read: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     unit = loss.unit
     who, span, these = spanned(unit)
-    published = read.relation != loss.relation
+    published, part = _has_published(loss), f" of {these}" if span else ""
     if read.relation == "add_remove":
         change = f"one {who}'s data of {these} are added or removed" if span else f"one {who} joins or leaves"
         about, test = f"that {present(unit)}", f"for whether {present(unit)}"
     else:
-        part = f" of {these}" if span else ""
         change = f"one {who}'s record{part} is replaced by another" if span else f"one {who} is replaced by another"
         about, test = f"of what the record of a given {who}{part} says", f"of what a given {who}'s record{part} says"
+        if published:
+            change += " and the published numbers stay the same"
+            about, test = "of the first, and otherwise of the second,", "between two such records"
     belief = _belief(pair.epsilon, about, data)
     if published:
-        change += " and the published numbers stay the same"
-        between = _belief(pair.epsilon, "of the first, and otherwise of the second,", data)
-        belief, test = f"{two_records(who, '')} A{between.removeprefix('a')}", "between two such records"
-    beyond = " beyond the published numbers" if published else f" from any {span}" if span else ""
+        belief = f"{two_records(who, part)} A{belief.removeprefix('a')}"
+    beyond = (f" from any {span}" if span else "") + (" beyond the published numbers" if published else "")
     at = "" if isinstance(read, (PureDP, ApproxDP)) else f" at δ = {written_up(pair.delta, 3)}"
-    read_at = f" (ε = {written_up(pair.epsilon, 4)}{at})" if at or published else ""
+    read_at = f" (ε = {written_up(pair.epsilon, 4)}{at})" if at or read is not loss else ""
     lines = [
         f"{loss}: what an attacker can learn about one {who}{beyond}, at worst.",
         f"Likelihood{read_at}: if {change}, {_factor(data['odds_factor'])} times as likely.",

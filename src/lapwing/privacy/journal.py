@@ -113,6 +113,13 @@ def charges(database: Database, dataset: str) -> Iterator[Mapping[str, Any]]:
     return (entry.body for entry in entries(database) if entry.act == "charge" and dataset in entry.body["costs"])
 
 
+def is_seeded(database: Database, dataset: str, analyst: str = EVERYBODY) -> bool:
+    """Whether the noise of a charge to a data set, of this analyst or of anybody, comes from a seed."""
+    likely = database.execute("SELECT body FROM entry WHERE body LIKE :marked", {"marked": '%"seeded": true%'})
+    marked = [body for body in (json.loads(row["body"]) for row in likely) if body.get("seeded")]
+    return any(dataset in body["costs"] and analyst in (EVERYBODY, body["analyst"]) for body in marked)
+
+
 def spent_by(database: Database, dataset: str, unit: str, analyst: str) -> tuple[int, int]:
     """What an analyst spent on a data set, with or without an allowance of their own."""
     mine = (body for body in charges(database, dataset) if body["analyst"] == analyst)

@@ -25,7 +25,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -57,11 +57,13 @@ from lapwing.privacy.journal import (
     charges,
     entries,
     hash_of,
+    is_seeded,
     spent_by,
     verify_chain,
 )
 from lapwing.privacy.losses import Loss
 from lapwing.privacy.store import Store, store_at
+from lapwing.privacy.trust import from_a_seed
 from lapwing.privacy.weak_privacy import warn_if_large
 
 
@@ -89,7 +91,8 @@ class Charge:
     number: int
     stored: bytes | None = None
     entry: str = field(default="", compare=False)
-    """The first digits of the hash of its entry. Other ledgers have other ones, also under the same number."""
+    """Random digits, by which it is told from charges of other ledgers under the same number. Of a charge by an earlier
+    version, the first digits of the hash of its entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +288,7 @@ class Ledger:
         analyst: str = EVERYBODY,
         key: str | None = None,
         binding: object = None,
+        seeded: bool = False,
     ) -> Charge:
         """Spend a loss on every data set named, durably, or raise an error and spend nothing.
 
@@ -296,6 +300,8 @@ class Ledger:
             key: A name for the question. Asked again under it, it is not charged again.
             binding: What makes a question the same (the plan, its parameters), in text, numbers, lists and dicts. A key
                 that was used with another data set, analyst, loss or binding is refused.
+            seeded: Whether its noise comes from a seed (`Reproducible`). This is written down for good: the sums of
+                what was spent then say that they are not private, and cannot be explained.
 
         Returns:
             The charge. Under a key that was used before it is the first one, with its release if that was recorded.
@@ -305,7 +311,8 @@ class Ledger:
             ChargeTooSmall: If the loss is below the smallest that the rules allow.
             TooManyQuestions: If the analyst has asked as often as the rules allow.
             DatasetClosed: If failures have closed the data set, or stopped the analyst.
-            InvalidParameter: If no data set is named, or the key was used for another question.
+            InvalidParameter: If no data set is named, or the key was used for another question, or for one whose noise
+                does not come from a seed and whose release is not recorded yet.
 
         >>> import tempfile
         >>> from lapwing.privacy import Ledger, PureDP
@@ -329,12 +336,14 @@ class Ledger:
             charge = None if key is None else _by_key(database, key, bound)
             if charge is None or charge.stored is None:
                 admit(database, names, who)
+                _keep_secret(database, charge, key, checks.true_or_false(seeded=seeded))
             if charge is None:
                 spend(database, costs, who, losses)
                 count(database, costs, who)
                 stated = [str(part) for part in losses.values()]
                 body = {"analyst": who, "costs": costs, "losses": stated, "key": key, "binding": bound}
-                number = append(database, "charge", body)
+                marks = {"id": os.urandom(8).hex(), **({"seeded": True} if seeded else {})}
+                number = append(database, "charge", {**body, **marks})
                 charge = Charge(number, None, _entry(database, number))
                 row = {"charge": charge.number, "key": key, "binding": bound}
                 database.execute("INSERT INTO release VALUES (:charge, :key, :binding, NULL)", row)
@@ -539,7 +548,7 @@ class Ledger:
             analyst: An analyst with an allowance of their own. The default is everybody together.
 
         Returns:
-            The sum of all charges.
+            The sum of all charges. If the noise of one of them came from a seed, its trust says so.
 
         Raises:
             InvalidParameter: If the ledger does not know the data set, the unit or the analyst.
@@ -552,8 +561,7 @@ class Ledger:
         ε = 0 (add_remove, per person)
         """
         with self._store.transaction(write=False) as database:
-            row = the_row(database, dataset, unit, analyst)
-            return loss_of(row, row["spent_size"], row["spent_delta"])
+            return _spent(database, the_row(database, dataset, unit, analyst), analyst)
 
     def remaining(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:
         """What may still be spent (without the billionth that absorbs rounding).
@@ -643,7 +651,7 @@ class Ledger:
                     row["dataset"],
                     row["unit"],
                     loss_of(row, row["size"], row["delta"]),
-                    loss_of(row, row["spent_size"], row["spent_delta"]),
+                    _spent(database, row),
                     left(row),
                     tuple(_past(database, row)),
                 )
@@ -762,24 +770,51 @@ def _unseen(datasets: object) -> Iterator[None]:
         raise InvalidParameter("datasets", datasets, why, "Name them: ['patients', 'visits'].") from None
 
 
+def _body(database: Database, number: int) -> dict[str, Any]:
+    """What an entry says; nothing if there is none of this number."""
+    row = database.execute("SELECT body FROM entry WHERE number = :number", {"number": number}).fetchone()
+    return {} if row is None else dict(json.loads(row["body"]))
+
+
 def _pays(database: Database, charge: int, dataset: str) -> bool:
-    row = database.execute("SELECT body FROM entry WHERE number = :number", {"number": charge}).fetchone()
-    body = {} if row is None else json.loads(row["body"])
+    body = _body(database, charge)
     return body.get("act") == "charge" and dataset in body["costs"]
 
 
 def _entry(database: Database, number: int) -> str:
-    """By which a charge of this ledger is told from one of another ledger."""
-    return (hash_of(database, number) or "")[:16]
+    """By which a charge of this ledger is told from one of another ledger.
+
+    Privacy: answers carry it, so it is random. The hash of an entry depends on all entries before it, with their times
+    and keys; it stands in only where an earlier version made the charge.
+    """
+    return str(_body(database, number).get("id") or (hash_of(database, number) or "")[:16])
+
+
+def _keep_secret(database: Database, charge: Charge | None, key: str | None, seeded: bool) -> None:
+    """Refuse noise from a seed for a charge in which the ledger counts on noise that nobody knows."""
+    if seeded and charge is not None and not _body(database, charge.number).get("seeded"):
+        why = "was charged for noise that is not from a seed, and its release is not recorded yet"
+        raise InvalidParameter("key", key, why, "Ask once more without entropy=, or use a new key.")
+
+
+def _spent(database: Database, row: Mapping[str, Any], analyst: str = EVERYBODY) -> Loss:
+    amounts = row["spent_size"], row["spent_delta"]
+    return _sum_of(row, amounts, is_seeded(database, row["dataset"], analyst))
+
+
+def _sum_of(row: Mapping[str, Any], amounts: tuple[int, int], seeded: bool) -> Loss:
+    """What was charged. A sum with noise from a seed promises nothing, and says so wherever it goes."""
+    loss = loss_of(row, *amounts)
+    return replace(loss, trust=from_a_seed(loss.trust)) if seeded else loss
 
 
 def _past(database: Database, row: Mapping[str, Any]) -> list[PastCharge]:
     """The charges against one allowance, oldest first."""
-    past, size, delta = [], 0, 0
+    past, size, delta, seeded = [], 0, 0, False
     for body in charges(database, row["dataset"]):
-        cost = body["costs"][row["dataset"]][row["unit"]]
-        size, delta = size + cost[0], delta + cost[1]
-        past.append(PastCharge(body["time"], loss_of(row, *cost), loss_of(row, size, delta)))
+        cost, mine = body["costs"][row["dataset"]][row["unit"]], bool(body.get("seeded"))
+        size, delta, seeded = size + cost[0], delta + cost[1], seeded or mine
+        past.append(PastCharge(body["time"], _sum_of(row, cost, mine), _sum_of(row, (size, delta), seeded)))
     return past
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.errors import InvalidParameter
 
@@ -19,6 +20,7 @@ Kind = TypeVar("Kind", bound=type[Any])
 EVERYBODY = "everybody who sees the answers"
 _TOLD = "with it, somebody who knows all others can tell whether a person takes part, and in which of these numbers"
 _NOBODY, _ANY = "nobody", "whatever they do"
+_SEEDED = "NOT PRIVATE: some of the noise came from a seed. Somebody who knows the seed can compute exact answers"
 _HINT = 'Write Trust(towards="either server alone", not_towards="both together", behaviour="semi-honest").'
 
 
@@ -44,6 +46,8 @@ class Trust(metaclass=Helpful):
     """What else: the problems that must be hard, in the order of the alphabet."""
     published: tuple[str, ...] = ()
     """What it does not cover, against anybody: exact numbers that were published, in the order of the alphabet."""
+    seeded: bool = False
+    """Whether some of the noise comes from a seed. Then nothing is promised, and such a loss cannot be explained."""
 
     def __post_init__(self) -> None:
         for name in ("towards", "not_towards", "behaviour"):
@@ -53,6 +57,7 @@ class Trust(metaclass=Helpful):
             if not isinstance(given, tuple | list):
                 raise InvalidParameter(name, given, "must be a list of texts", f"Write {name}={example}.")
             object.__setattr__(self, name, tuple(sorted({_words(name, text) for text in given})))
+        checks.true_or_false(seeded=self.seeded)
 
     @classmethod
     def except_published(cls, *what: str) -> Trust:
@@ -71,6 +76,8 @@ class Trust(metaclass=Helpful):
 
     def __str__(self) -> str:
         assumed = f", and assumes {' and '.join(self.assumes)}" if self.assumes else ""
+        if self.seeded:
+            return _SEEDED
         exact = f"does not protect what was published exactly ({', '.join(self.published)}): {_TOLD}"
         if self.towards == EVERYBODY:
             return f"this holds against everybody, but {exact}{assumed}"
@@ -84,7 +91,7 @@ class Trust(metaclass=Helpful):
         """The trust in a few words, to stand beside the relation and the unit."""
         exception = f"not protected: {', '.join(self.published)}" if self.published else ""
         towards = "" if self.towards == EVERYBODY else f"towards {self.towards}"
-        return ", ".join(filter(None, (towards, exception)))
+        return ", ".join(filter(None, ("NOT PRIVATE: noise from a seed" if self.seeded else "", towards, exception)))
 
     @property
     def parties(self) -> tuple[str, str, str]:
@@ -107,6 +114,7 @@ class Trust(metaclass=Helpful):
             "behaviour": self.behaviour,
             "assumes": list(self.assumes),
             **({"published": list(self.published)} if self.published else {}),
+            **({"seeded": True} if self.seeded else {}),
         }
 
     @staticmethod
@@ -155,7 +163,7 @@ def implied(given: Trust | None, promised: Trust | None) -> bool:
     """
     if given is None:
         return True
-    if promised is None or given.parties != promised.parties:
+    if promised is None or given.parties != promised.parties or given.seeded > promised.seeded:
         return False
     return set(given.assumes) <= set(promised.assumes) and set(given.published) <= set(promised.published)
 
@@ -171,7 +179,13 @@ def jointly(first: Trust | None, second: Trust | None) -> Trust | None:
         why = f"{first}, and {second}: no party is in both"
         raise InvalidParameter("trust", second, why, "Count them in two ledgers, or state both against the same party.")
     published = (*first.published, *second.published)
-    return replace(first, assumes=(*first.assumes, *second.assumes), published=published)
+    seeded = first.seeded or second.seeded
+    return replace(first, assumes=(*first.assumes, *second.assumes), published=published, seeded=seeded)
+
+
+def from_a_seed(trust: Trust | None) -> Trust:
+    """What is left of a trust where some of the noise comes from a seed."""
+    return replace(trust or Trust(towards=EVERYBODY, not_towards=_NOBODY, behaviour=_ANY), seeded=True)
 
 
 def _words(name: str, text: object) -> str:

@@ -142,7 +142,9 @@ class Central:
         binding |= ways_of_reading(context)
         who = {} if analyst is None else {"analyst": analyst}
         losses = context.losses(spend.stated)
-        charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **who)
+        charge = context.ledger.charge(
+            context.datasets, losses, key=key, binding=binding, seeded=not entropy.private, **who
+        )
         if charge.stored is not None:
             return replace(Answer.from_json(charge.stored.decode()), repeated=True)
         with shown("reading", progress):

@@ -172,7 +172,7 @@ def statement_of(
         "charged": "charge" not in origin or origin["charge"] is not None,
         "remaining": None if remaining is None else _amount(remaining, written_down),
         "own_allowance": bool(origin.get("own_allowance")),
-        "budgets": [_budget(account) for account in accounts],
+        "budgets": [_budget(account, _rows_for_each(accounts)) for account in accounts],
         "together": _together(accounts),
         "trusted": list(_trusted(loss, owner)),
         "not_protected": list(_not_protected(loss, accounts)),
@@ -192,7 +192,11 @@ def _accounts(
         why = "this was released without a ledger, so no ledger knows what it cost"
         raise InvalidParameter("ledger", "<ledger>", why, "Leave it out, or open the table with ledger='ledger.db'.")
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger, create=False)
-    return book.accounts(*datasets, charge=origin.get("charge"), entry=origin.get("entry"))
+    accounts = book.accounts(*datasets, charge=origin.get("charge"), entry=origin.get("entry"))
+    if any(account.spent.trust is not None and account.spent.trust.seeded for account in accounts):
+        why = "it holds a charge whose noise came from a seed, so nothing can be promised about all answers together"
+        raise InvalidParameter("ledger", "<ledger>", why, "Leave it out: the statement is then about this alone.")
+    return accounts
 
 
 def _told(loss: Loss) -> Loss:
@@ -212,18 +216,39 @@ def _guarantee(loss: Loss) -> str:
     return f"{stated}, that is ε = {written_up(read['epsilon'], 4)} at δ = {written_up(read['delta'], 3)}"
 
 
-def _budget(account: Account) -> dict[str, Any]:
-    """What was allowed and spent for a unit of a data set, day after day."""
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """The charges of one day, as exact as the ledger holds them."""
+
+    date: str
+    charges: int
+    cost: Loss
+    spent: Loss
+
+
+def _rows_for_each(accounts: Sequence[Account]) -> int:
+    """How many rows the table of each account may have."""
+    return max(2, (_MOST_ROWS - 3 * (len(accounts) - 1)) // len(accounts))
+
+
+def _budget(account: Account, most: int) -> dict[str, Any]:
+    """What was allowed and spent for a unit of a data set: day after day, and in a table of so many rows at most."""
     days = []
-    for day, group in groupby(account.charges, key=lambda charge: _day(charge.time)):
+    for date, group in groupby(account.charges, key=lambda charge: _date(charge.time)):
         charges = list(group)
-        cost = sum((charge.loss for charge in charges[1:]), start=charges[0].loss)
-        days.append({"day": day, "charges": len(charges), "cost": _amount(cost), "spent": _amount(charges[-1].total)})
+        days.append(_Day(date, len(charges), _sum([charge.loss for charge in charges]), charges[-1].total))
     return {
         "dataset": account.dataset,
         "unit": account.unit,
         "relation": account.spent.relation,
-        "days": days,
+        "days": [
+            {"day": day.date, "charges": day.charges, "cost": _amount(day.cost), "spent": _amount(day.spent)}
+            for day in days
+        ],
+        "table": [
+            [_span(group), amount(_sum([day.cost for day in group])), amount(group[-1].spent)]
+            for group in _condensed(days, most)
+        ],
         "spent": _amount(account.spent) | {"meaning": risk(account.spent, parties=False)},
         "allowance": _amount(account.allowance) | {"meaning": risk(account.allowance, parties=False)},
         "remaining": _amount(account.remaining, written_down),
@@ -241,7 +266,7 @@ def _together(accounts: Sequence[Account]) -> list[dict[str, Any]]:
         if len(mine) < 2:
             continue
         try:
-            spent = sum((account.spent for account in mine[1:]), start=mine[0].spent)
+            spent = _sum([account.spent for account in mine])
         except LapwingError:  # of kinds that do not add up, or against different parties
             continue
         names = [account.dataset for account in mine]
@@ -251,7 +276,11 @@ def _together(accounts: Sequence[Account]) -> list[dict[str, Any]]:
     return totals
 
 
-def _day(time: float) -> str:
+def _sum(losses: Sequence[Loss]) -> Loss:
+    return sum(losses[1:], start=losses[0])
+
+
+def _date(time: float) -> str:
     return dt.datetime.fromtimestamp(time, dt.UTC).date().isoformat()
 
 
@@ -412,15 +441,8 @@ def _history(budgets: Sequence[Mapping[str, Any]]) -> Iterator[_Part]:
     for budget in budgets:
         unit, left = visible(budget["unit"]), budget["remaining"]["text"]
         yield f"Data set {visible(budget['dataset'])}, cost per {unit} ({budget['relation']}):"
-        rows = [
-            [_span(days), _sum(days), days[-1]["spent"]["text"]]
-            for days in _condensed(budget["days"], max(2, (_MOST_ROWS - 3 * (len(budgets) - 1)) // len(budgets)))
-        ]
-        yield ["Day", "Cost", "Spent in all"], rows
+        yield ["Day", "Cost", "Spent in all"], budget["table"]
         yield f"Still to be spent: {left}."
-
-
-_Day = Mapping[str, Any]
 
 
 def _condensed(days: Sequence[_Day], most: int) -> list[Sequence[_Day]]:
@@ -428,23 +450,15 @@ def _condensed(days: Sequence[_Day], most: int) -> list[Sequence[_Day]]:
     if len(days) <= most:
         return [[day] for day in days]
     recent = most // 2
-    months = [list(month) for _, month in groupby(days[:-recent], key=lambda day: day["day"][:7])]
+    months = [list(month) for _, month in groupby(days[:-recent], key=lambda day: day.date[:7])]
     joined = max(0, len(months) + recent - most)
     oldest = [day for month in months[: joined + 1] for day in month]
     return [oldest, *months[joined + 1 :], *([day] for day in days[-recent:])]
 
 
 def _span(days: Sequence[_Day]) -> str:
-    first, last = days[0]["day"], days[-1]["day"]
+    first, last = days[0].date, days[-1].date
     return first if first == last else f"{first} to {last}"
-
-
-def _sum(days: Sequence[_Day]) -> str:
-    if len(days) == 1:
-        return str(days[0]["cost"]["text"])
-    totals = {sign: sum(day["cost"].get(name, 0) for day in days) for name, sign in SYMBOLS.items()}
-    sums = {sign: written_up(float(f"{total:.10g}")) for sign, total in totals.items() if total}
-    return ", ".join(f"{sign} = {total}" for sign, total in sums.items()) or "nothing"
 
 
 def _markdown(part: _Part) -> Iterator[str]:

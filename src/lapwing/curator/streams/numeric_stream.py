@@ -124,7 +124,8 @@ class NumericStream:
             The total after the step. For a step that is closed already this is the stored one.
 
         Raises:
-            InvalidParameter: If `step` is later than the next one.
+            InvalidParameter: If `step` is later than the next one, or `entropy` is a seed, and a ledger was charged for
+                a stream without one.
             InvalidCall: If the stream has ended.
             StreamDamaged: If the file of the stream holds counters of another step.
 
@@ -262,6 +263,7 @@ class NumericStream:
         self.file.write_anchor()
 
     def _close(self, database: Database, closed: int, numbers: Any, entropy: Entropy) -> None:
+        states.must_fit_the_charge(database, entropy)
         before = self.mechanism.state_from_bytes(states.counters(database)[0])
         if before.step != closed:
             raise StreamDamaged(self.file.name, "its counters, which are not those of the last step")
@@ -341,7 +343,7 @@ def open_numeric_stream(
     file.make()
     facts = {
         "kind": KIND,
-        "id": f"{entropy.bits(128):032x}",
+        "id": states.new_id(),
         "mechanism": _written(mechanism),
         "anchor": str(file.anchor),
     }
@@ -359,7 +361,7 @@ def open_numeric_stream(
             key, named = f"stream {known['id']}", {} if analyst is None else {"analyst": analyst}
             binding = {"stream": known["id"], "mechanism": known["mechanism"]}
             try:
-                charge = ledger.charge(dataset, loss, key=key, binding=binding, **named)
+                charge = ledger.charge(dataset, loss, key=key, binding=binding, seeded=not entropy.private, **named)
             except REFUSALS:
                 forget(file, str(known["id"]))
                 raise

@@ -138,7 +138,7 @@ class StreamQuestion:
         file.make()
         facts = {
             "version": states.VERSION,
-            "id": f"{entropy.bits(128):032x}",
+            "id": states.new_id(),
             "digest": self.definition.digest(),
             "definition": saving.written(self.definition, self.notation),
             "items": [saving.item_written(item) for item in items],
@@ -161,7 +161,9 @@ class StreamQuestion:
                 binding = {"stream": known["id"], "definition": known["digest"], "loss": str(loss)}
                 key = f"stream {known['id']}"
                 try:
-                    charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **named)
+                    charge = context.ledger.charge(
+                        context.datasets, losses, key=key, binding=binding, seeded=not entropy.private, **named
+                    )
                 except REFUSALS:
                     forget(file, known["id"])
                     raise

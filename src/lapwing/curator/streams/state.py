@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable, StreamDamaged
-from lapwing.noise import Entropy
+from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.journal import Database, append, hash_of, head
 from lapwing.privacy.journal import entries as journal_entries
 from lapwing.privacy.store import FileStore, sync_folder
@@ -124,6 +124,11 @@ class StateFile(FileStore):
             raise StreamDamaged(self.name, "its end: the anchor knows a step that is not there")
 
 
+def new_id() -> str:
+    """What a stream is called in its ledger. Never from a seed: two streams with one seed are charged one by one."""
+    return f"{SYSTEM.bits(128):032x}"
+
+
 def facts(database: Database) -> dict[str, Any]:
     """What is known about the stream."""
     return {row["name"]: json.loads(row["value"]) for row in database.execute("SELECT name, value FROM fact")}
@@ -139,6 +144,13 @@ def remember_seed(database: Database, entropy: Entropy) -> None:
     """Write down that noise of this stream can be computed from a seed: nothing is promised any more."""
     if not entropy.private:
         remember(database, SEEDED, True)
+
+
+def must_fit_the_charge(database: Database, entropy: Entropy) -> None:
+    """Refuse noise from a seed where a ledger was charged for noise that is not: its sums count on that."""
+    if not entropy.private and facts(database).get("charge") is not None and not is_seeded(database):
+        why = "comes from a seed, and the ledger was charged for a stream whose noise does not"
+        raise InvalidParameter("entropy", "reproducible", why, "Leave it out, or open a new stream with entropy=.")
 
 
 def is_seeded(database: Database) -> bool:

@@ -154,7 +154,8 @@ class Stream:
             The estimate after the step. If the step was closed before, its stored answer; `rows` are then not read.
 
         Raises:
-            InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads.
+            InvalidParameter: If the step is not over by the clock, or the rows lack a column that the stream reads,
+                or `entropy` is a seed and a ledger was charged for a stream without one.
             InvalidCall: If all steps are closed, or the stream was ended.
             StreamDamaged: If the file of the stream holds counters of another step.
 
@@ -171,6 +172,8 @@ class Stream:
         with self.file.transaction(write=False) as database:
             closed, target = self._target(database, step)
             waiting, after = self._kept(database, target)
+            if target > closed:
+                state.must_fit_the_charge(database, entropy)
         if rows is not None and target > closed:
             self._must_come_once()
         shown, seeded = None, False

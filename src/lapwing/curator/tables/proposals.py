@@ -14,6 +14,7 @@ from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import histogram
+from lapwing.curator.ask.quote import SEEDED
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -70,11 +71,12 @@ class Proposal:
         return iter(self.bounds)
 
     def __str__(self) -> str:
+        seeded = f". {SEEDED}" if self.counts.provenance.get("seeded") else ""
         if self.low is None or self.high is None:
-            return f"{self.column}: no range has clearly more rows than the noise (cost {self.loss})"
+            return f"{self.column}: no range has clearly more rows than the noise (cost {self.loss}){seeded}"
         return (
             f"{self.column}: {self.low:g} to {self.high:g} (cost {self.loss}). "
-            "Rare values outside will count as the nearest bound."
+            f"Rare values outside will count as the nearest bound{seeded}."
         )
 
 

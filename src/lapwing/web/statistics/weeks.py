@@ -210,7 +210,7 @@ class Statistics:
         """Pay for a week that is over and release it. The second time it costs nothing and says the same."""
         if week.last >= day:
             raise ValueError(f"{week} is not over")
-        charge = self._charge(week)
+        charge = self._charge(week, entropy)
         stored = charge.stored
         if stored is None:
             with self._database.reading() as db:
@@ -243,19 +243,19 @@ class Statistics:
         )
         return {week: name for week, name in charges if week is not None}
 
-    def _charge(self, week: Week) -> Charge:
+    def _charge(self, week: Week, entropy: Entropy = SYSTEM) -> Charge:
         """Pay for a week from the first grant that covers it; or give what was paid before."""
         if paid := self._paid().get(week):
-            return self._charge_to(paid, week)
+            return self._charge_to(paid, week, entropy)
         names = [grant.name for grant in self.budget().grants if grant.left >= EPSILON]
         for name in names[:-1]:
             with suppress(BudgetExceeded):  # somebody was faster
-                return self._charge_to(name, week)
-        return self._charge_to(names[-1] if names else self._names()[-1], week)
+                return self._charge_to(name, week, entropy)
+        return self._charge_to(names[-1] if names else self._names()[-1], week, entropy)
 
-    def _charge_to(self, name: str, week: Week) -> Charge:
-        loss = mechanism(1).privacy_loss()
-        return self._ledger.charge(name, loss, key=f"usage {week}", binding=[str(week), MOST])
+    def _charge_to(self, name: str, week: Week, entropy: Entropy) -> Charge:
+        loss, binding = mechanism(1).privacy_loss(), [str(week), MOST]
+        return self._ledger.charge(name, loss, key=f"usage {week}", binding=binding, seeded=not entropy.private)
 
 
 def _noisy(db: Session, week: Week, slugs: list[str], entropy: Entropy) -> bytes:
