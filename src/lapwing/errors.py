@@ -595,7 +595,8 @@ class NoiseWarning(UserWarning):
     >>> from lapwing.models import LinearRegression
     >>> with warnings.catch_warnings(record=True) as issued:
     ...     warnings.simplefilter("always")
-    ...     model = LinearRegression(epsilon=0.1, bounds=(0, 1), target_bounds=(0, 1)).fit([[0] * 20, [1] * 20], [0, 1])
+    ...     model = LinearRegression(epsilon=0.1, bounds=[(0, 1)] * 20, target_bounds=(0, 1))
+    ...     model = model.fit([[0] * 20, [1] * 20], [0, 1])
     >>> any(warning.category is NoiseWarning for warning in issued)
     True
     """

@@ -293,13 +293,13 @@ def test_an_absent_row_is_no_error(absent: object) -> None:
     sums = m.CrossedHierarchy(trees=(m.Tree([[2]]), m.Tree([[3]])), epsilon=100)
     released = sums.release([[100, 200, 300], absent])
     assert abs(released.tables[0, 0].item() - 600) < 30
-    model = LinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 1))
+    model = LinearRegression(epsilon=1, bounds=[(0, 1)] * 2, target_bounds=(0, 1))
     assert len(model.fit([[0, 1], absent, [1, 0]], [0, 1, 1]).coef_) == 2
 
 
 def test_rows_of_different_lengths_are_refused_in_words_that_fit() -> None:
     with pytest.raises(InvalidParameter, match="All rows need the same number of entries"):
-        LinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 1)).fit([[1, 2, 3], [1, 2]], [1, 2])
+        LinearRegression(epsilon=1, bounds=[(0, 1)] * 3, target_bounds=(0, 1)).fit([[1, 2, 3], [1, 2]], [1, 2])
     with pytest.raises(InvalidParameter, match="one number for each leaf"):
         m.CrossedHierarchy(trees=(m.Tree([[2]]), m.Tree([[3]])), epsilon=1).release([[1, 2], [1, 2, 3, 4]])
 
