@@ -7,13 +7,13 @@ wrote: 0.1 is the double 0.1, not one tenth.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
 from typing import Any
 
-from lapwing.errors import InvalidParameter, can_be_shown
+from lapwing.errors import InvalidParameter, withheld
 
 Number = int | float | Fraction | Decimal
 
@@ -30,18 +30,12 @@ def exact(**named: object) -> Fraction:
     return _exact(name, value)
 
 
-def numbers(entries: Iterable[object], **named: object) -> list[Fraction]:
+def numbers(entries: Iterable[object], check: Callable[..., Fraction] = exact, **named: object) -> list[Fraction]:
     """Each entry of a collection as its exact value. Which one is wrong is shown unless they could be records."""
-    [(name, given)] = named.items()
-    values = []
-    for entry in entries:
-        try:
-            values.append(_exact(name, entry))
-        except InvalidParameter:
-            if can_be_shown(given):
-                raise
-            raise InvalidParameter(name, type(entry), "has an entry that is no finite number", _write(name)) from None
-    return values
+    [(name, _)] = named.items()
+    why = "has an entry that is no finite number" + (", or is out of range" if check is not exact else "")
+    with withheld(why, _write(name), **named):
+        return [check(**{name: entry}) for entry in entries]
 
 
 def positive(**named: object) -> Fraction:

@@ -22,14 +22,17 @@ NotPrivateWarning (a warning, not an error): a reproducible source of noise was 
 NoiseWarning (a warning): the noise hides part of a result, as the noisy result itself shows.
 WeakPrivacyWarning (a warning): an epsilon so large that it gives almost no protection.
 
-Messages are about *parameters* only. No error may contain a value of a record: of a frame, an array or a long list that
-was passed where a parameter belongs, only the type is shown. Wrong values in the data are handled by
-fixed rules, without an error (see docs/sharp-edges.md).
+Messages are about *parameters* only. No error may contain a value of a record: of a frame, an array, a long list, bytes
+or a text of several lines that was passed where a parameter belongs, only the type is shown, and no entry of such a
+collection is (`withheld`). Wrong values in the data are handled by fixed rules, without an error (see
+docs/sharp-edges.md).
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -112,9 +115,31 @@ def can_be_shown(value: object) -> bool:
         return False
 
 
-def misfit(entry: object, among: object) -> object:
-    """What an error may show of one entry: the entry, or only its type if it stands among what could be records."""
-    return entry if can_be_shown(among) else type(entry)
+def quoted(value: object, *, otherwise: object) -> str:
+    """What was passed, to be written into a hint; an example instead of what may not be shown."""
+    return repr(value if shown(value) == repr(value) else otherwise)
+
+
+@contextmanager
+def withheld(why: str, hint: str, **named: object) -> Iterator[None]:
+    """Whatever is refused about one entry of a collection: kept back if the collection could be records.
+
+    Then the collection is refused, by its type. A few entries were written by hand, and the error about one says more.
+    """
+    [(name, given)] = named.items()
+    try:
+        yield
+    except (InvalidParameter, UnsupportedQuery):
+        if can_be_shown(given) or _are_few_texts(given):
+            raise
+        raise InvalidParameter(name, given, why, hint) from None
+
+
+def _are_few_texts(given: object) -> bool:
+    """Also of several lines: what is written in SQL may be long."""
+    if not isinstance(given, (list, tuple)) or len(given) > _MOST_SHOWN:
+        return False
+    return all(type(text) in (str, bytes) for text in given)
 
 
 def _is_parameter(value: object, depth: int) -> bool:
@@ -123,10 +148,12 @@ def _is_parameter(value: object, depth: int) -> bool:
         entries += value.values() if isinstance(value, dict) else []
         few = depth > 0 and len(entries) <= _MOST_SHOWN
         return few and all(_is_parameter(entry, depth - 1) for entry in entries)
-    if isinstance(value, (*_SCALARS, str, bytes)) or f"{type(value).__module__}.".startswith(_OURS):
+    if isinstance(value, str):
+        return len(value.splitlines()) <= 1  # of more lines it is the text of a file
+    if isinstance(value, _SCALARS) or f"{type(value).__module__}.".startswith(_OURS):
         return True
     item = getattr(value, "item", None)  # a numpy scalar, without importing numpy
-    return callable(item) and getattr(value, "ndim", None) == 0 and isinstance(item(), (*_SCALARS, str, bytes))
+    return callable(item) and getattr(value, "ndim", None) == 0 and isinstance(item(), (*_SCALARS, str))
 
 
 def _fraction(value: Fraction) -> str:
@@ -594,7 +621,8 @@ class NoiseWarning(UserWarning):
     >>> from lapwing.models import LinearRegression
     >>> with warnings.catch_warnings(record=True) as issued:
     ...     warnings.simplefilter("always")
-    ...     model = LinearRegression(epsilon=0.1, bounds=(0, 1), target_bounds=(0, 1)).fit([[0] * 20, [1] * 20], [0, 1])
+    ...     model = LinearRegression(epsilon=0.1, bounds=[(0, 1)] * 20, target_bounds=(0, 1))
+    ...     model = model.fit([[0] * 20, [1] * 20], [0, 1])
     >>> any(warning.category is NoiseWarning for warning in issued)
     True
     """

@@ -15,10 +15,10 @@ from cases import together
 import lapwing as lw
 from lapwing import mechanisms as m
 from lapwing.adversary import Pair
-from lapwing.curator.plan.hints import which_column
+from lapwing.curator.plan.hints import NO_VALUE, which_column
 from lapwing.curator.tables.streams import numbers_of
 from lapwing.errors import InvalidParameter, LapwingError
-from lapwing.models import LinearRegression
+from lapwing.models import LinearRegression, PrivateGridSearch
 
 FLIGHTS = pd.DataFrame({"tail": [f"QQX{i}" for i in range(20)], "far": [77123.5 + i for i in range(20)]})
 FAR, TAIL = FLIGHTS.far, FLIGHTS["tail"]
@@ -105,6 +105,36 @@ def _table(**declared: Any) -> lw.PrivateTable:
         lambda: m.Histogram(epsilon=1, edges=TAIL),
         lambda: m.Histogram(epsilon=1, edges=TAIL.tolist()),
         lambda: m.Histogram(epsilon=1, edges=FAR[:3][::-1]),
+        lambda: _table().hierarchy(["far"], lw.count(), weights=TAIL),
+        lambda: _table().hierarchy(["far"], lw.count(), weights=TAIL.tolist()),
+        lambda: _table().hierarchy(["far"], lw.count(), weights=pd.Series(["QQX"])),
+        lambda: _table(keys={"far": [1]}).marginals([["far"]], weights=TAIL),
+        lambda: _table(keys={"far": [1]}).marginals([["far"]], weights=FAR[:2] - 77123.5),
+        lambda: _table(keys={"far": [1]}).hierarchy(["far"], lw.count(), invariants=dict.fromkeys(TAIL, 1)),
+        lambda: _table().hierarchy(["far"], lw.count(), tree=[{"tail": tail} for tail in TAIL]),
+        lambda: _table().hierarchy(*TAIL),
+        lambda: _table().hierarchy(*zip(TAIL, FAR, strict=True)),
+        lambda: _table().marginals(*TAIL),
+        lambda: _table().group_by(*zip(TAIL, FAR, strict=True)),
+        lambda: m.Hierarchy(tree=m.Tree.even(2), epsilon=1, invariants=dict.fromkeys(TAIL, 1)),
+        lambda: m.Hierarchy(
+            tree=m.Tree.even(2), epsilon=1, invariants=dict.fromkeys([(0, 0)] * 20, "QQX") | dict.fromkeys(range(20))
+        ),
+        lambda: m.Hierarchy(tree=m.Tree.even(2), epsilon=1, weights=TAIL.tolist()[:2] * 9),
+        lambda: _table(ledger=_ledger(), dataset="flights", max_units_per=dict.fromkeys(TAIL, 2)),
+        lambda: lw.public(FLIGHTS, types=dict.fromkeys(TAIL, "text") | dict.fromkeys(FAR, "QQX")),
+        lambda: _table(complete=FLIGHTS.to_csv()),
+        lambda: _table(keys={"far": FLIGHTS.to_csv()}),
+        lambda: _table().group_by("far", keys={"far": FLIGHTS.to_csv()}),
+        lambda: lw.open("tail,far\nQQX1,77123.5", unit="tail"),
+        lambda: lw.open(b"tail,far\nQQX1,77123.5", unit="tail"),
+        lambda: _table(name=b"QQX"),
+        lambda: _table(name=["tail\nQQX"]),
+        lambda: PrivateGridSearch(LinearRegression(), FLIGHTS).quote(2),
+        lambda: PrivateGridSearch(LinearRegression(), {"epsilon": "QQX" * 100}).quote(2),
+        lambda: PrivateGridSearch(LinearRegression(), TAIL.tolist()).quote(2),
+        lambda: _ledger().accounts(*TAIL),
+        lambda: _ledger().charge("flights", FAR.tolist()),
         lambda: _ledger().charge(TAIL, lw.PureDP(1)),
         lambda: _ledger().charge(TAIL.tolist(), lw.PureDP(1)),
         lambda: _ledger().charge(TAIL.to_numpy(), lw.PureDP(1)),
@@ -157,6 +187,9 @@ def test_a_frame_in_the_place_of_a_word_is_refused_in_our_own_words(call: Callab
     lambda: _table().stream(lw.count(), by=["tial"], **STEPS),
     lambda: _table().marginals([["tial"]]),
     lambda: _table(keys={"tial": [1]}),
+    lambda: _table().group_by("far", "tial"),
+    lambda: _table().select("far", "tial"),
+    lambda: _table().select("far +\n tial"),
 ])  # fmt: skip
 def test_a_misspelt_column_in_a_short_list_is_named(call: Callable[[], object]) -> None:
     with pytest.raises(LapwingError, match=r"tial.*Did you mean '?tail"):
@@ -269,7 +302,7 @@ def test_names_of_a_file_are_listed_and_guessed(tmp_path: Path) -> None:
 
 def test_sodium_is_no_empty_cell() -> None:
     assert which_column("patien", ["patient", "Na", "K"]) == "Did you mean 'patient'?"
-    for empty in ("NA", "na", "n.a.", "NaN", "nan", "null", "", "-"):
+    for empty in (*NO_VALUE, "na", "n.a.", "N.A.", "none", "NaT", "Infinity"):
         assert which_column("patien", ["patient", empty, "K"]).startswith("The columns are not listed")
 
 
@@ -293,13 +326,13 @@ def test_an_absent_row_is_no_error(absent: object) -> None:
     sums = m.CrossedHierarchy(trees=(m.Tree([[2]]), m.Tree([[3]])), epsilon=100)
     released = sums.release([[100, 200, 300], absent])
     assert abs(released.tables[0, 0].item() - 600) < 30
-    model = LinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 1))
+    model = LinearRegression(epsilon=1, bounds=[(0, 1)] * 2, target_bounds=(0, 1))
     assert len(model.fit([[0, 1], absent, [1, 0]], [0, 1, 1]).coef_) == 2
 
 
 def test_rows_of_different_lengths_are_refused_in_words_that_fit() -> None:
     with pytest.raises(InvalidParameter, match="All rows need the same number of entries"):
-        LinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 1)).fit([[1, 2, 3], [1, 2]], [1, 2])
+        LinearRegression(epsilon=1, bounds=[(0, 1)] * 3, target_bounds=(0, 1)).fit([[1, 2, 3], [1, 2]], [1, 2])
     with pytest.raises(InvalidParameter, match="one number for each leaf"):
         m.CrossedHierarchy(trees=(m.Tree([[2]]), m.Tree([[3]])), epsilon=1).release([[1, 2], [1, 2, 3, 4]])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import inspect
+import math
 import pickle
 import warnings
 from array import array
@@ -24,8 +26,18 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import lapwing.models as models
 from lapwing.errors import BudgetExceeded, InvalidCall, InvalidParameter, NoiseWarning, NotPrivateWarning
-from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, LinearRegression, PrivateGridSearch
-from lapwing.models.columns import classes_of, matrix, places, width_of
+from lapwing.mechanisms import CrossedHierarchy, Tree
+from lapwing.mechanisms.records import column_values
+from lapwing.models import (
+    EXPECTED_FAILED_CHECKS,
+    Account,
+    GaussianNB,
+    LinearRegression,
+    PrivateGridSearch,
+    PrivateScore,
+    StandardScaler,
+)
+from lapwing.models.columns import classes_of, listed, matrix, places, width_of
 from lapwing.models.estimator import PrivateClassifier, PrivateRegressor
 from lapwing.models.quote import FitQuote
 from lapwing.privacy import ApproxDP, Ledger, Loss, PureDP
@@ -111,11 +123,30 @@ STRANGE: dict[str, tuple[Any, Any]] = {
 }
 
 
+def _pair_for_each(kind: type, columns: int) -> dict[str, Any]:
+    """Bounds that say how many columns a list has; nothing for estimators without bounds."""
+    pairs = [(-10, 10)] * columns
+    if kind is PrivateGridSearch:
+        return {"estimator": GaussianNB(bounds=pairs, classes=[0, 1, 2], random_state=7)}
+    return {"bounds": pairs} if "bounds" in inspect.signature(kind).parameters else {}
+
+
+def _entries(rows: list[Any]) -> Any:
+    """The same entries in an array, which says how many columns there are."""
+    array = np.empty((len(rows), len(rows[0])), dtype=object)
+    for place in np.ndindex(array.shape):
+        array[place] = rows[place[0]][place[1]]
+    return array
+
+
 @pytest.mark.parametrize("name", STRANGE)
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
 def test_no_table_is_too_strange(kind: type, name: str) -> None:
     X, y = STRANGE[name]
-    model, usual = fitted(kind, X, y), fitted(kind, *table(40))
+    more = _pair_for_each(kind, 3) if isinstance(X, list) else {}
+    if isinstance(X, list) and not more:
+        X = _entries(X)
+    model, usual = fitted(kind, X, y, **more), fitted(kind, *table(40))
     assert {k: np.shape(v) for k, v in numbers(model).items()} == {k: np.shape(v) for k, v in numbers(usual).items()}
     assert model.privacy_loss_ == usual.privacy_loss_
     for number, value in numbers(model).items():
@@ -208,8 +239,8 @@ def test_other_noise_gives_another_model(kind: type) -> None:
 
 def test_what_a_mask_hides_is_not_a_number() -> None:
     hidden = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[True, False], [False, True]])
-    assert np.isnan(matrix(hidden)).tolist() == hidden.mask.tolist()
-    assert np.isnan(matrix(hidden.astype(int))).tolist() == hidden.mask.tolist()
+    assert np.isnan(matrix(hidden, 2)).tolist() == hidden.mask.tolist()
+    assert np.isnan(matrix(hidden.astype(int), 2)).tolist() == hidden.mask.tolist()
 
 
 FRAMES: dict[str, Any] = {
@@ -225,7 +256,7 @@ FRAMES: dict[str, Any] = {
 def test_data_frames_are_tables_and_missing_values_are_no_numbers(name: str) -> None:
     frame = FRAMES[name]({"a": [1.0, None, 3.0], "b": [4, 5, 6]})
     expected = [[1.0, 4.0], [np.nan, 5.0], [3.0, 6.0]]
-    np.testing.assert_array_equal(matrix(frame), expected)
+    np.testing.assert_array_equal(matrix(frame, 2), expected)
     labels = FRAMES[name]({"y": [0, 1, None]})
     assert width_of(frame) == 2
     assert places(labels, np.array([0, 1])).tolist() == [0, 1, -1]
@@ -249,8 +280,9 @@ def test_data_frames_are_tables_and_missing_values_are_no_numbers(name: str) -> 
     ],
 )
 def test_rows_of_any_kind_are_read_beside_lists(row: Any) -> None:
-    assert matrix([[5, 6], row, None]).tolist()[:2] == [[5, 6], [0, 1]]
-    assert width_of([None, row]) == 2
+    rows = listed([[5, 6], row, None], 2)
+    assert matrix(rows, 2).tolist()[:2] == [[5, 6], [0, 1]]
+    assert width_of(rows, 2) == 2
 
 
 ABSENT = (None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, pa.scalar(None), "NA")
@@ -271,12 +303,76 @@ def test_nobody_can_tell_from_an_error_that_every_row_is_absent(kind: type, rows
     assert (model.n_features_in_, len(predicted[0]), len(predicted[1])) == (2, 2, 1)
 
 
-@together("rows", [[], *([absent] for absent in ABSENT), [None, "NA"]])
-def test_without_listed_bounds_absent_rows_have_one_column(rows: Any) -> None:
-    assert width_of(rows) == 1
-    assert np.isnan(matrix(rows)).all()
-    assert matrix(rows).shape == (len(rows), 1)
-    assert fitted(GaussianNB, rows, [0] * len(rows)).n_features_in_ == 1
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_the_records_of_a_list_never_say_how_many_columns_there_are(kind: type) -> None:
+    rows: tuple[Any, ...] = (
+        [],
+        [None],
+        [[1, 2]],
+        [[1, 2], [3]],
+        [1, 2],
+        deque([[1, 2]]),
+        ((1, 2),),
+        {"a": [1]}.values(),
+    )
+    said = set()
+    for X in rows:
+        with pytest.raises(InvalidParameter, match=r"Pass a data frame or an array.*bounds=\[\(0, 120\)\]") as caught:
+            made(kind).fit(X, [0] * len(X))
+        said.add(str(caught.value).split(": ", 1)[1])
+    assert len(said) == 1
+    with pytest.raises(InvalidParameter, match="columns without names cannot be looked up"):
+        made(GaussianNB, bounds={"a": (0, 1), "b": (0, 1)}).fit([[0, 1]], [0])
+
+
+NO_ROWS = (
+    5, 5.0, True, False, math.inf, 1j, {}, {"a": 1, "b": 2}, {1, 2}, object(), "x", b"xy", bytearray(b"xy"),
+    dt.date(2020, 1, 1), np.datetime64("2020-01-01"), np.datetime64("NaT"), np.timedelta64(1, "s"), np.int64(5),
+    np.ones((2, 2)), np.array(5), pa.scalar(5), pa.scalar({"a": 1}), pa.scalar(10**12, pa.timestamp("s")),
+    pd.Timestamp(0), pd.DataFrame({"a": [1], "b": [2]}), Broken(),
+)  # fmt: skip
+
+
+@together("record", [*ABSENT, *NO_ROWS])
+def test_no_record_in_the_place_of_a_row_stops_a_fit_or_changes_a_shape(record: Any) -> None:
+    model = fitted(GaussianNB, [[1, 2], record], [0, 1], bounds=[(0, 10)] * 2)
+    alone = fitted(GaussianNB, [record], [1], bounds=[(0, 10)] * 2)
+    assert model.theta_.shape == alone.theta_.shape == (3, 2)
+    assert np.isnan(matrix(listed([record], 2), 2)).tolist() == [[True, True]]
+    scaled = StandardScaler(epsilon=1, bounds=[(0, 10)] * 2).fit_transform([[1, 2], record])
+    assert scaled.shape == (2, 2)
+    chosen = PrivateScore("accuracy", epsilon=1)(model, [[1, 2], record], [0, 1])
+    assert 0 <= chosen <= 1
+
+
+def _moments(*seconds: int) -> list[Any]:
+    """Rows as cells of arrow, each with a moment and the beginning of 1970."""
+    pairs = pa.array([[second, 0] for second in seconds], pa.list_(pa.int64()))
+    return list(pairs.cast(pa.list_(pa.timestamp("s"))))
+
+
+@together("late", [10, 10**12])
+def test_a_moment_that_python_cannot_hold_is_an_entry_without_a_number(late: int) -> None:
+    assert fitted(GaussianNB, _moments(0, late), [0, 1], bounds=[(0, 10)] * 2).theta_.shape == (3, 2)
+    sums = CrossedHierarchy(trees=(Tree([[2]]), Tree([[2]])), epsilon=1)
+    assert sums.release(_moments(0, late)).tables[0, 0].shape == (1, 1)
+
+
+def test_dates_that_python_cannot_hold_are_not_told_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    far = [pl.Series([10**8, 0]).cast(pl.Date), pl.Series([2**62, 0]).cast(pl.Datetime("ms"))]
+    assert np.isnan(matrix(listed(far, 2), 2)).all()
+    assert column_values(far[0]) == [None, dt.date(1970, 1, 1)]
+    assert column_values(far[1]) == [None, dt.datetime(1970, 1, 1)]
+    ends = pl.Series([dt.date.min, dt.date.max, None])
+    assert column_values(ends) == [dt.date.min, dt.date.max, None]
+    assert capfd.readouterr().err == ""
+
+
+@together("rows", [[25, 9], [25.0, 9.0], [np.float32(25), None], [{"a": 25, "b": 9}]])
+def test_a_flat_list_to_predict_is_refused(rows: Any) -> None:
+    model = fitted(GaussianNB, [[1, 2]], [0], bounds=[(0, 10)] * 2)
+    with pytest.raises(InvalidParameter, match=r"X.reshape\(-1, 1\)"):
+        model.predict(rows)
 
 
 @together(

@@ -136,7 +136,7 @@ def test_no_rows_whatever_raise_or_warn(name: str, public: dict[str, Any], budge
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for kept in (1, 3):
-            selector = SelectFeatures(kept, bounds=(0, 1), **public, **budget).fit(X, y)
+            selector = SelectFeatures(kept, bounds=[(0, 1)] * 3, **public, **budget).fit(X, y)
             assert selector.get_support().sum() == kept
             assert selector.transform(X).shape == (len(X), kept)
 

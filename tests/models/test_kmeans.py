@@ -211,7 +211,7 @@ def test_no_rows_whatever_raise_or_warn(name: str, budget: dict[str, Any]) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for clusters, iterations in ((1, 1), (5, 3)):
-            model = KMeans(clusters, bounds=(0, 1), iterations=iterations, **budget).fit(STRANGE[name])
+            model = KMeans(clusters, bounds=[(0, 1)] * 3, iterations=iterations, **budget).fit(STRANGE[name])
             assert model.cluster_centers_.shape == (clusters, 3)
             assert np.isfinite(model.cluster_centers_).all()
             assert set(model.predict(STRANGE[name]).tolist()) <= set(range(clusters))

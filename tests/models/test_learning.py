@@ -137,7 +137,7 @@ def law_of_a_choice(mistakes: Sequence[int], scale: Fraction) -> list[float]:
 @together("concepts", [None, [], [3]])
 def test_concepts_that_are_none_are_refused(concepts: Any) -> None:
     with pytest.raises(InvalidParameter, match="concepts"):
-        OccamLearner(concepts=concepts).fit([[1]], [1])
+        OccamLearner(concepts=concepts).fit(np.ones((1, 1)), [1])
 
 
 LEARNERS: list[Any] = [OccamLearner(concepts=parities(2), random_state=2), ParityLearner(random_state=2)]
@@ -148,9 +148,9 @@ LEARNERS: list[Any] = [OccamLearner(concepts=parities(2), random_state=2), Parit
     ("X", "y"),
     [
         (np.empty((0, 2)), []),
-        ([[1, 0]], [1]),
-        ([["a", None], [math.nan, math.inf]], [None, "b"]),
-        ([[1, 1], [1, 1], [1, 1]], [0, 1, 7]),
+        (np.array([[1, 0]]), [1]),
+        (np.array([["a", None], [math.nan, math.inf]], dtype=object), [None, "b"]),
+        (np.ones((3, 2)), [0, 1, 7]),
     ],
     ids=["no rows", "one row", "strange entries", "contradictions"],
 )
@@ -165,7 +165,7 @@ def test_a_learner_pays_its_epsilon(learner: Any, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.open("people", PureDP(3, unit="student"))
     account = Account(ledger, "people", unit="student")
-    fitted = clone(learner).set_params(account=account, epsilon=2).fit([[1, 0]], [1])
+    fitted = clone(learner).set_params(account=account, epsilon=2).fit(np.array([[1, 0]]), [1])
     assert fitted.privacy_loss_ == PureDP(2, unit="student") == fitted.quote().loss
     assert account.remaining() == PureDP(1, unit="student")
 
@@ -173,7 +173,7 @@ def test_a_learner_pays_its_epsilon(learner: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_more_than_two_classes_are_refused(learner: Any) -> None:
     with pytest.raises(InvalidParameter, match="classes"):
-        clone(learner).set_params(classes=[0, 1, 2]).fit([[1, 0]], [1])
+        clone(learner).set_params(classes=[0, 1, 2]).fit(np.array([[1, 0]]), [1])
 
 
 # Equations over GF(2)

@@ -342,7 +342,7 @@ def test_nothing_in_a_table_stops_a_fit(method: str, spent: dict[str, Any]) -> N
     ]
     for classes in ([0, 1], [0, 1, 2]):
         for X, y in strange:
-            model = LogisticRegression(method=method, bounds=(-1, 1), classes=classes, random_state=4, **spent)
+            model = LogisticRegression(method=method, bounds=[(-1, 1)] * 3, classes=classes, random_state=4, **spent)
             model.fit(X, y)
             assert np.isfinite(model.coef_).all()
             assert np.isfinite(model.intercept_).all()
@@ -380,7 +380,7 @@ def test_the_loss_is_what_was_asked_for_and_the_lines_add_up_to_it() -> None:
     [{"method": "magic"}, {"classes": [1]}, {"classes": None}, {"bounds": None}, {"fit_intercept": "yes"}],
 )
 def test_wrong_parameters_are_refused_before_anything_is_read(wrong: dict[str, Any]) -> None:
-    model = LogisticRegression(**({"bounds": (-1, 1), "classes": [0, 1]} | wrong))
+    model = LogisticRegression(**({"bounds": [(-1, 1)], "classes": [0, 1]} | wrong))
     with pytest.raises(Exception, match=next(iter(wrong)) if wrong != {"bounds": None} else "bounds"):
         model.fit([[0.0]], [1])
 

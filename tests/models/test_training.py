@@ -302,7 +302,7 @@ STRANGE = {
 def test_strange_rows_neither_raise_nor_change_a_shape(name: str, kind: Any, learning_rate: float) -> None:
     X, y = STRANGE[name]
     about = {"target_bounds": (0, 1)} if kind is SGDRegressor else {"classes": [0, 1]}
-    model = kind(bounds=(0, 1), epochs=1, learning_rate=learning_rate, random_state=1, **about).fit(X, y)
+    model = kind(bounds=[(0, 1)] * 2, epochs=1, learning_rate=learning_rate, random_state=1, **about).fit(X, y)
     shapes = [(3, 1)] if kind is SGDRegressor else [(3, 2)] if kind is SGDClassifier else [(3, 32), (33, 2)]
     assert [matrix.shape for matrix in model.weights_] == shapes
     assert all(np.isfinite(matrix).all() for matrix in model.weights_)
@@ -328,7 +328,7 @@ def test_a_fit_is_charged_before_it_learns(tmp_path: Any) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.open("rows", ApproxDP(3, 1e-4))
     model = SGDClassifier(
-        epsilon=1, delta=1e-5, bounds=(0, 1), classes=[0, 1], epochs=1, account=Account(ledger, "rows")
+        epsilon=1, delta=1e-5, bounds=[(0, 1)], classes=[0, 1], epochs=1, account=Account(ledger, "rows")
     )
     model.fit([[0.5]], [1])
     left = ledger.remaining("rows")
@@ -340,7 +340,7 @@ def test_a_fit_is_charged_before_it_learns(tmp_path: Any) -> None:
 @pytest.mark.parametrize("name", ["epsilon", "delta", "sampling", "epochs", "clip", "learning_rate"])
 @together("value", [0, -1, math.nan, None, "much"])
 def test_a_wrong_parameter_is_told_by_its_name(name: str, value: Any) -> None:
-    model = SGDClassifier(bounds=(0, 1), classes=[0, 1]).set_params(**{name: value})
+    model = SGDClassifier(bounds=[(0, 1)], classes=[0, 1]).set_params(**{name: value})
     with pytest.raises(InvalidParameter, match=name):
         model.fit([[0.5]], [1])
 

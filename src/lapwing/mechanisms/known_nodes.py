@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, withheld
 from lapwing.mechanisms.trees import Tree
 
 if TYPE_CHECKING:
@@ -37,13 +37,11 @@ class KnownNodes:
             raise InvalidParameter("invariants", invariants, "must be a mapping", _HINT)
         masks = [np.zeros(size, bool) for size in tree.sizes]
         values = [np.zeros(size, np.int64) for size in tree.sizes]
-        for node, value in invariants.items():
-            level, place = _node(node, tree)
-            if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INVARIANT:
-                raise InvalidParameter("invariants", value, "must be a whole number that fits a double", _HINT)
-            if non_negative and value < 0:
-                raise InvalidParameter("invariants", value, "is negative, but no number here may be negative", _HINT)
-            masks[level][place], values[level][place] = True, value
+        with withheld("has an entry that is no node of the tree, or no number for it", _HINT, invariants=invariants):
+            for node, value in invariants.items():
+                level, place = _node(node, tree)
+                _check_number(value, non_negative)
+                masks[level][place], values[level][place] = True, value
         given = tuple(sorted((_node(node, tree), int(value)) for node, value in invariants.items()))
         if given:
             _add_up(tree, masks, values, non_negative)
@@ -86,6 +84,13 @@ def _node(node: object, tree: Tree) -> tuple[int, int]:
     if not (0 <= level < tree.levels and 0 <= place < tree.sizes[level]):
         raise InvalidParameter("invariants", node, "is not a node of the tree", _HINT)
     return level, place
+
+
+def _check_number(value: object, non_negative: bool) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INVARIANT:
+        raise InvalidParameter("invariants", value, "must be a whole number that fits a double", _HINT)
+    if non_negative and value < 0:
+        raise InvalidParameter("invariants", value, "is negative, but no number here may be negative", _HINT)
 
 
 def _add_up(tree: Tree, masks: list[NDArray[np.bool_]], values: list[NDArray[np.int64]], non_negative: bool) -> None:

@@ -137,7 +137,7 @@ def given_weights(weights: object, tree: Tree, free: frozenset[int]) -> tuple[Fr
             [float(w) if isinstance(w, Fraction) else w for w in weights] if isinstance(weights, tuple) else weights
         )
         raise InvalidParameter("weights", written, f"must be a number for each of the {tree.levels} levels", hint)
-    numbers = [checks.not_negative(weights=weight) for weight in weights]
+    numbers = checks.numbers(weights, checks.not_negative, weights=weights)
     numbers = [Fraction(0) if level in free else number for level, number in enumerate(numbers)]
     for level in tree.leaf_levels:
         if level not in free and not numbers[level]:

@@ -7,6 +7,7 @@ and rounded record lies between the rounded bounds, and it does not matter which
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ LARGEST_STEPS = 1 << 53
 
 _LARGEST_SUM = 1 << 62  # what int64 certainly holds
 _DEFAULT_BITS = 30
+_DAY = dt.timedelta(days=1)
+_FIRST, _LAST = dt.date.min - dt.date(1970, 1, 1), dt.date.max - dt.date(1970, 1, 1)
 _READERS = ("tolist", "to_list", "to_pylist")  # of numpy and pandas, polars, arrow
 
 
@@ -187,7 +190,7 @@ def column_values(column: Any) -> list[Any]:
             "data", f"<{type(column).__name__}>", "is not one column of records", "Pass a column, a list or an array."
         )
     try:
-        values = list(getattr(column, name)())
+        values = list(getattr(_within_years(column), name)())
     except KeyboardInterrupt:
         raise
     except BaseException:  # polars panics with one of its own
@@ -199,6 +202,18 @@ def column_values(column: Any) -> list[Any]:
         # numpy makes ints of dates that Python cannot hold, and they would pass for numbers
         return [date if type(value) is int else value for date, value in zip(column, values, strict=True)]
     return values
+
+
+def _within_years(column: Any) -> Any:
+    """A column of polars without the dates that Python cannot hold: polars writes of them to standard error."""
+    if not hasattr(type(column), "to_physical"):
+        return column
+    written = str(column.dtype)
+    if written != "Date" and not written.startswith("Datetime(time_unit='ms'"):
+        return column
+    unit = _DAY if written == "Date" else dt.timedelta(milliseconds=1)
+    fits = column.to_physical().is_between(_FIRST // unit, (_LAST + _DAY) // unit - 1)
+    return column.zip_with(fits.fill_null(value=False), column.clear(len(column)))
 
 
 def is_frame(data: object) -> bool:
@@ -233,35 +248,41 @@ def exact_sum(steps: Sequence[int] | NDArray[np.int64], largest: int) -> int:
 
 
 class NoRow(Exception):
-    """What stands in a list of rows is neither a row nor absent: a number, a mapping, a table."""
+    """What stands in a list of rows is neither a row nor of a kind that can be absent: a whole number, a mapping."""
+
+
+_MAY_BE_ABSENT = (type(None), str, bytes, bytearray, float, complex, Decimal, dt.date, dt.time, dt.timedelta)
 
 
 def row_of(row: Any, most: int | None = None) -> Sequence[Any] | None:
-    """The entries of a row in a list of rows; None for one that is absent: None, NaN and the like, or text.
+    """The entries of a row in a list of rows; None for one that is absent: None, text, or of a kind with NaN or NaT.
 
-    Nothing else may count as absent: a row of a kind that we do not know would be lost without a word. What can be read
-    only once, such as a generator, is a row where `most` says how many entries it may have.
+    The kind decides, not the value: if NaN was absent and 5.0 refused, an error would tell about a record. Other kinds
+    that are no rows are refused, because they would be lost without a word. What can be read only once, such as a
+    generator, is a row where `most` says how many entries it may have.
     """
     if isinstance(row, (list, tuple)):
         return row
-    if row is None or isinstance(row, (str, bytes)):
+    if isinstance(row, _MAY_BE_ABSENT):
         return None
     try:
-        if hasattr(type(row), "as_py"):  # a cell of arrow
-            return row_of(row.as_py(), most)
-        shape = getattr(row, "shape", None)
-        if shape == () and getattr(getattr(row, "dtype", None), "names", None):  # a record of numpy
+        if hasattr(type(row), "as_py"):  # a cell of arrow; any of its types can be null
+            entries = getattr(row, "values", None)  # of a list, not yet as values that Python might not have
+            return column_values(entries) if hasattr(entries, "to_pylist") else None
+        shape, dtype = getattr(row, "shape", None), getattr(row, "dtype", None)
+        if shape == () and getattr(dtype, "names", None):  # a record of numpy
             return tuple(row.tolist())
         if shape == () or not isinstance(row, Iterable):
-            if ratio_of(row) is None and not is_present(row):
+            kind = "i" if isinstance(row, int) else getattr(dtype, "kind", "")
+            if kind not in ("b", "i", "u") and (kind or not is_present(row)):
                 return None
         elif (shape is None or len(shape) == 1) and not isinstance(row, (Mapping, Set)):
-            if most is not None and isinstance(row, Iterator):
+            if most is not None and (isinstance(row, Iterator) or (isinstance(row, Sized) and len(row) > most)):
                 return list(islice(row, most + 1))
-            if isinstance(row, Sized) and (most is None or len(row) <= most):
+            if isinstance(row, Sized):
                 return values_of(row)
-    except Exception:  # of a type of the user's own
-        pass
+    except Exception:  # of a type of the user's own: an error would tell about the record
+        return None
     raise NoRow
 
 

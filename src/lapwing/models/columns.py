@@ -1,14 +1,15 @@
 """Reads tables of any kind as numbers within public bounds. No value of a record raises, warns or changes a shape.
 
 A feature that is not a finite number (None, NaN, an infinity, text) counts as the middle of its bounds. In a list of
-rows, one that is absent (None, NaN, text) counts as a row of such features. A row is left
-out if its target is not a finite number within reach, or not one of the public classes. Both rules look at one row
-alone.
+rows, what is no row (None, NaN, text, a date, a number, a mapping) counts as a row of such features. A row is left out
+if its target is not a finite number within reach, or not one of the public classes. Both rules look at one row alone.
+
+How many columns a list of rows has, and so how long each row is, must be declared. An array or a frame declares it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -130,12 +131,50 @@ def _pair(name: str, pair: object) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def width_of(X: Any, listed: int | None = None) -> int:
-    """How many columns a table has, which is public. Of rows in a list, only how long each is is seen.
+def listed(X: Any, columns: int | None, *, known: bool = False) -> Any:
+    """A list of rows as lists, None for what is no row; anything else as it is.
 
-    Where every row of a list is absent, or there is none, it has as many columns as the bounds list (`listed`), or one:
-    an error would tell that nobody else is in the data.
+    How many columns it has must be declared: read from the rows, it would tell whether there are any. So every list
+    without `columns` is refused, whatever is in it. If the rows are `known` to the caller, as those to predict are, a
+    number or a mapping in the place of a row is refused.
     """
+    if not _is_list(X):
+        return X
+    if columns is None:
+        why = "is a list of rows, and the number of its columns would be read from records"
+        hint = "Pass a data frame or an array, numpy.array(X). A list needs a pair for each column: bounds=[(0, 120)]."
+        raise InvalidParameter("X", f"<{type(X).__name__}>", why, hint)
+    try:
+        return [_row(row, columns, known) for row in X]
+    except NoRow:
+        raise _no_table(X) from None
+
+
+def _is_list(X: Any) -> bool:
+    """Whether it is a collection of rows without a shape of its own."""
+    other = isinstance(X, (str, bytes, bytearray, Mapping, Set)) or is_frame(X) or hasattr(X, "tocsr")
+    return isinstance(X, Collection) and not (other or hasattr(X, "shape") or hasattr(X, "__array__"))
+
+
+def _row(row: Any, columns: int, known: bool) -> Sequence[Any] | None:
+    try:
+        read = row_of(row, columns)
+    except NoRow:
+        if known:
+            raise
+        return None
+    if known and read is None and ratio_of(row) is not None:
+        raise NoRow
+    return read
+
+
+def _no_table(X: Any) -> InvalidParameter:
+    hint = "Pass rows and columns. Reshape your data: X.reshape(-1, 1) if it has a single feature."
+    return InvalidParameter("X", f"<{type(X).__name__}>", "is not a table", hint)
+
+
+def width_of(X: Any, declared: int | None = None) -> int:
+    """How many columns a table has, which is public. Of `listed` rows it is declared, and each has as many entries."""
     if hasattr(X, "tocsr"):
         why = "is sparse, and the places of its entries would reveal something about people"
         raise InvalidParameter("X", f"<{type(X).__name__}>", why, "Pass a dense table: X.toarray().")
@@ -143,18 +182,15 @@ def width_of(X: Any, listed: int | None = None) -> int:
         raise InvalidParameter("X", "<complex>", "Complex data not supported", "Pass real and imaginary parts.")
     if is_frame(X) and hasattr(X, "shape") and len(names := _names(X)) != len(set(names)):
         raise InvalidParameter("X", f"<{type(X).__name__}>", "two columns have the same name", "Rename one of them.")
-    if isinstance(X, (list, tuple)):
-        read = _rows(X)
-        lengths = {len(row) for row in read or () if row is not None} or {listed or 1}
-        if len(lengths) > 1:
+    if declared is not None and _is_list(X):
+        if any(len(row) != declared for row in X if row is not None):
+            why = f"has rows that have not {declared} entries, one for each column"
             hint = "All rows need the same number of entries. Write None for one that is absent."
-            raise InvalidParameter("X", f"<{type(X).__name__}>", "has rows of different lengths", hint)
-        shape: Any = () if read is None else (len(X), *lengths)
-    else:
-        shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
+            raise InvalidParameter("X", f"<{type(X).__name__}>", why, hint)
+        return declared
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     if len(shape) != 2:
-        hint = "Pass rows and columns. Reshape your data: X.reshape(-1, 1) if it has a single feature."
-        raise InvalidParameter("X", f"<{type(X).__name__}>", "is not a table", hint)
+        raise _no_table(X)
     if shape[1] == 0:
         raise InvalidParameter(
             "X", "<0 feature(s)>", "has no columns", "Pass at least one; a minimum of 1 is required."
@@ -162,24 +198,15 @@ def width_of(X: Any, listed: int | None = None) -> int:
     return int(shape[1])
 
 
-def _rows(X: Sequence[Any]) -> list[Sequence[Any] | None] | None:
-    """The rows of a list, None for one that is absent; None for all if something else than a row is among them."""
-    try:
-        return [row_of(row) for row in X]
-    except NoRow:
-        return None
-
-
 def _names(frame: Any) -> list[Any]:
     return list(getattr(frame, "column_names", frame.columns))  # of arrow, or of pandas and polars
 
 
-def matrix(X: Any, columns: int | None = None) -> Floats:
+def matrix(X: Any, columns: int) -> Floats:
     """A table as doubles, NaN for what is no finite number; each entry becomes what it becomes by itself."""
-    if isinstance(X, (list, tuple)):
-        columns = width_of(X) if columns is None else columns
+    if _is_list(X):
         absent = [None] * columns
-        numbers = [[_number(value) for value in (absent if row is None else row)] for row in _rows(X) or ()]
+        numbers = [[_number(value) for value in (absent if row is None else row)] for row in X]
         return np.array(numbers, dtype=np.float64).reshape(len(X), columns)
     if is_frame(X):
         return np.column_stack([_column(X[name]) for name in _names(X)])

@@ -71,7 +71,7 @@ class Covariance(PrivateEstimator[Recipe]):
         correlation_: The correlation matrix.
 
     >>> rows = [[low, low + high] for low in range(10) for high in range(10)] * 20
-    >>> covariance = Covariance(epsilon=10, bounds=(0, 20)).fit(rows)
+    >>> covariance = Covariance(epsilon=10, bounds=[(0, 10), (0, 20)]).fit(rows)
     >>> bool(covariance.correlation_[0, 1] > 0.4)
     True
     """

@@ -20,7 +20,7 @@ from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.errors import InvalidParameter, MissingExtra, NotPrivateWarning
 from lapwing.models.account import Account, unit_of
-from lapwing.models.columns import Box, Floats, classes_of, matrix, places, same_rows, targets, width_of
+from lapwing.models.columns import Box, Floats, classes_of, listed, matrix, places, same_rows, targets, width_of
 from lapwing.models.quote import FitQuote
 from lapwing.models.spending import Spending
 from lapwing.noise import SYSTEM, Entropy, Reproducible
@@ -71,7 +71,8 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         rho: What a fit may spend, as ρ of zero-concentrated differential privacy. Write `epsilon=None` with it, and no
             delta.
         bounds: Public lower and upper bounds of the columns: one pair for all, a pair for each, or a dict of pairs by
-            name. They are required. Values outside are clamped; what is not a finite number becomes the middle.
+            name. They are required. Values outside are clamped; what is not a finite number becomes the middle. A list
+            of rows needs a pair for each, because its records must not say how many columns there are.
         account: The `Account` that each fit is charged to before a row is read. None charges nobody: you keep count.
         random_state: None for a private fit. A whole number makes fits repeatable for experiments; such fits are not
             private.
@@ -96,7 +97,8 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         A fit that is refused leaves an earlier model as it was; after a crash there is no model.
 
         Args:
-            X: The rows: a data frame, an array or a list of lists. Each row counts as one person.
+            X: The rows: a data frame or an array, or a list of lists if `bounds` has a pair for each column. Each row
+                counts as one person.
             y: What to predict, one entry for each row. Estimators without a target ignore it.
 
         Returns:
@@ -107,11 +109,12 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
             InvalidParameter: If a public parameter does not fit. Nothing was spent.
             BudgetExceeded: If the account does not cover the fit. Nothing was spent.
 
-        >>> scaler = lw.models.StandardScaler(epsilon=1, bounds=(0, 100)).fit([[20], [30], [40]])
+        >>> scaler = lw.models.StandardScaler(epsilon=1, bounds=[(0, 100)]).fit([[20], [30], [40]])
         >>> print(scaler.privacy_loss_)
         ε = 1 (add_remove, per person)
         """
         earlier = dict(vars(self))
+        X = self._listed(X)
         try:
             recipe, entropy = self._prepared(X, y), entropy_of(self.random_state)
             if self.account is not None:
@@ -127,7 +130,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         """Forget what was learnt and check everything that is public."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        columns = width_of(X, _listed(self))
+        columns = width_of(X, _declared(self))
         validate_data(self, _outline(X, columns), skip_check_array=True)  # remembers the number and names of columns
         self._demand(X, y)
         return self._recipe(columns, self._names())
@@ -166,6 +169,10 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
     def _demand(self, X: Any, y: Any) -> None:
         """Refuse a call without the target that is needed, before anything is paid."""
 
+    def _listed(self, X: Any) -> Any:
+        """Rows to learn from. Those of a list are read one by one, so that none of them raises, and only once."""
+        return listed(X, _declared(self))
+
     def _names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else list(names)
@@ -181,6 +188,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
     def _rows(self, X: Any) -> Floats:
         """Rows to apply a fitted model to; as many columns as were learnt from."""
         check_is_fitted(self)
+        X = listed(X, self.n_features_in_, known=True)
         columns = width_of(X, self.n_features_in_)
         validate_data(self, _outline(X, columns), reset=False, skip_check_array=True)
         return matrix(X, columns)
@@ -286,6 +294,23 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator[R]):  # type: ignore[m
 class PrivateTransformer(TransformerMixin, PrivateEstimator[R]):  # type: ignore[misc]
     """Maps rows to other rows."""
 
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from the rows, then map them, as a `Pipeline` does with every step but its last.
+
+        Args:
+            X: The rows: a data frame or an array, or a list of lists if `bounds` has a pair for each column.
+            y: What to predict, if the estimator needs it.
+
+        Returns:
+            The rows as `transform` gives them. They are records: only the fitted estimator is private.
+
+        >>> scaler = lw.models.StandardScaler(epsilon=1, bounds=[(0, 100)])
+        >>> scaler.fit_transform([[20], [30], [40]]).shape
+        (3, 1)
+        """
+        X = self._listed(X)
+        return self.fit(X, y).transform(X)
+
 
 class PrivateClusterer(ClusterMixin, PrivateEstimator[R]):  # type: ignore[misc]
     """Finds groups of rows."""
@@ -318,15 +343,15 @@ _COLUMNS = "Write quote(columns=10), or their names: quote(columns=['age', 'heig
 
 def _outline(X: Any, columns: int) -> Any:
     """What scikit-learn looks at. Of a list of rows it would see the first one, which may be absent."""
-    return np.broadcast_to(0.0, (len(X), columns)) if isinstance(X, (list, tuple)) else X
+    return np.broadcast_to(0.0, (len(X), columns)) if isinstance(X, list) else X
 
 
-def _listed(estimator: Any) -> int | None:
+def _declared(estimator: Any) -> int | None:
     """How many columns the bounds list; those of the first estimator that has any, where one holds others."""
     bounds, steps = getattr(estimator, "bounds", None), getattr(estimator, "steps", None)
     inner = steps[0][-1] if isinstance(steps, list) and steps else getattr(estimator, "estimator", None)
     if bounds is None:
-        return None if inner is None else _listed(inner)
+        return None if inner is None else _declared(inner)
     try:
         columns = _columns_of(bounds)
     except InvalidParameter:

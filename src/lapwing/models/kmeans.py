@@ -238,6 +238,7 @@ class KMeans(PrivateClusterer[_Recipe]):
         >>> np.bincount(KMeans(2, epsilon=10, bounds=(0, 10)).fit_predict(rows)).tolist()
         [1000, 1000]
         """
+        X = self._listed(X)
         return self.fit(X).predict(X)
 
 

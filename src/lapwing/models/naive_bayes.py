@@ -88,7 +88,7 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         class_count_: About how many rows each class has.
         class_prior_: The probability of each class.
 
-    >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
+    >>> model = GaussianNB(epsilon=10, bounds=[(0, 10)], classes=["low", "high"])
     >>> model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100).predict([[1.5], [8.5]])
     array(['low', 'high'], dtype='<U4')
     """
@@ -140,7 +140,7 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
 
-        >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
+        >>> model = GaussianNB(epsilon=10, bounds=[(0, 10)], classes=["low", "high"])
         >>> model = model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100)
         >>> low, high = model.predict_joint_log_proba([[1.5]])[0]
         >>> bool(low > high)
@@ -167,7 +167,7 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
 
-        >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
+        >>> model = GaussianNB(epsilon=10, bounds=[(0, 10)], classes=["low", "high"])
         >>> model = model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100)
         >>> np.exp(model.predict_log_proba([[1.5], [8.5]])).round().tolist()
         [[1.0, 0.0], [0.0, 1.0]]
@@ -186,7 +186,7 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         Returns:
             A row for each row and a column for each class, in the order of `classes_`.
 
-        >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
+        >>> model = GaussianNB(epsilon=10, bounds=[(0, 10)], classes=["low", "high"])
         >>> model = model.fit([[1.0], [2.0], [8.0], [9.0]] * 100, ["low", "low", "high", "high"] * 100)
         >>> model.predict_proba([[1.5], [8.5]]).round().tolist()
         [[1.0, 0.0], [0.0, 1.0]]

@@ -62,7 +62,7 @@ class ParityLearner(PrivateClassifier[_Recipe]):
     Attributes:
         parity_: The places of the columns; None if all parts were silent.
 
-    >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 40
+    >>> X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 40)
     >>> ParityLearner(epsilon=2, random_state=3).fit(X, [a ^ c for a, b, c in X]).parity_
     (0, 2)
     """
@@ -109,7 +109,7 @@ class ParityLearner(PrivateClassifier[_Recipe]):
         Returns:
             A label for each row; always the first class if nothing was learnt.
 
-        >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 40
+        >>> X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 40)
         >>> ParityLearner(epsilon=2, random_state=3).fit(X, [a ^ c for a, b, c in X]).predict([[1, 0, 0], [1, 0, 1]])
         array([1, 0])
         """

@@ -40,7 +40,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type:
         mean_: The mean of each column; with `assume_centered` 0, or the bound that is nearest to 0.
 
     >>> rows = [[value, 10 - value] for value in range(11)] * 100
-    >>> model = PCA(1, epsilon=10, bounds=(0, 10)).fit(rows)
+    >>> model = PCA(1, epsilon=10, bounds=[(0, 10), (0, 10)]).fit(rows)
     >>> bool(model.components_[0, 0] * model.components_[0, 1] < 0)
     True
     """
@@ -100,7 +100,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type:
             A row for each row and a column for each component. They are not private: each describes one row of `X`.
 
         >>> rows = [[value, 10 - value] for value in range(11)] * 100
-        >>> PCA(1, epsilon=10, bounds=(0, 10)).fit(rows).transform([[2, 8], [5, 5]]).shape
+        >>> PCA(1, epsilon=10, bounds=[(0, 10), (0, 10)]).fit(rows).transform([[2, 8], [5, 5]]).shape
         (2, 1)
         """
         rows = self._rows(X)
@@ -118,7 +118,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type:
             Rows with the columns of the fit.
 
         >>> rows = [[value, 10 - value] for value in range(11)] * 100
-        >>> model = PCA(1, epsilon=10, bounds=(0, 10)).fit(rows)
+        >>> model = PCA(1, epsilon=10, bounds=[(0, 10), (0, 10)]).fit(rows)
         >>> bool(abs(model.inverse_transform(model.transform([[2, 8]])) - [[2, 8]]).max() < 2)
         True
         """

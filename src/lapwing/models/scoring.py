@@ -19,7 +19,7 @@ from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.records import as_column
 from lapwing.models.account import Account, unit_of
-from lapwing.models.columns import BITS, Box, Floats, column_of, places, same_rows, targets
+from lapwing.models.columns import BITS, Box, Floats, column_of, listed, places, same_rows, targets
 from lapwing.models.estimator import entropy_of
 from lapwing.models.exact import totals
 from lapwing.models.spending import Spending
@@ -104,6 +104,8 @@ class PrivateScore(metaclass=Helpful):
         if self.account is not None:
             self.account.charge(self.privacy_loss(), seeded=not entropy.private)
         y = column_of(y)
+        columns = getattr(estimator, "n_features_in_", None)
+        X = X if columns is None else listed(X, columns)  # what is no row must not raise
         predicted = estimator.predict(X) if len(y) else np.empty(0)  # scikit-learn's own raise if nobody is there
         if self.metric == "accuracy":
             return _ratio(*self._pair(right(predicted, y).astype(float), 1, entropy))

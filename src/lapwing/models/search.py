@@ -305,7 +305,11 @@ def _settings(param_grid: Any) -> tuple[Mapping[str, Any], ...]:
     if param_grid is None:
         hint = "Write param_grid={'epsilon': [1]}, with what there is to choose from."
         raise InvalidParameter("param_grid", None, "says which settings to try", hint)
-    return tuple(ParameterGrid(param_grid))
+    try:
+        return tuple(ParameterGrid(param_grid))
+    except (TypeError, ValueError):  # which quotes what was passed, and that could be records
+        hint = "Write param_grid={'epsilon': [0.5, 1]}, or a list of such dicts."
+        raise InvalidParameter("param_grid", param_grid, "must be a dict of lists", hint) from None
 
 
 def _unpaid(estimator: Any, setting: Mapping[str, Any], account: Account | None) -> Any:

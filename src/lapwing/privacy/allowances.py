@@ -15,7 +15,7 @@ from math import ceil, floor
 from typing import Any
 
 from lapwing.calls import closest
-from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter
+from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter, withheld
 from lapwing.privacy.journal import EVERYBODY, Database, Place
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss
 from lapwing.privacy.trust import Trust, implied
@@ -167,7 +167,9 @@ def _number_in_code(amount: int, unit: Fraction) -> str:
 
 def by_unit(loss: Loss | Iterable[Loss]) -> dict[str, Loss]:
     """The losses of one release, of which each unit has one."""
-    losses = [as_loss(part) for part in ([loss] if isinstance(loss, Loss) or not isinstance(loss, Iterable) else loss)]
+    given = [loss] if isinstance(loss, Loss) or not isinstance(loss, Iterable) else loss
+    with withheld("has an entry that is no loss", "Write lw.PureDP(1).", loss=given):
+        losses = [as_loss(part) for part in given]
     units = {stated.unit: stated for stated in losses}
     if not losses or len(units) < len(losses):
         why, hint = "a release has exactly one loss per unit", "Add them up: first + second."

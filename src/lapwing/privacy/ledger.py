@@ -23,14 +23,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
-from lapwing.errors import DatasetClosed, InvalidParameter, LedgerUnavailable, can_be_shown
+from lapwing.errors import DatasetClosed, InvalidParameter, LedgerUnavailable, withheld
 from lapwing.privacy import admission, reports
 from lapwing.privacy.admission import Failure, Rules, admit, count, declare
 from lapwing.privacy.allowances import (
@@ -639,7 +639,8 @@ class Ledger:
         ε = 0.25 (add_remove, per person); ε = 0.75 (add_remove, per person); 1
         """
         with self._store.transaction(write=False) as database:
-            rows = [row for dataset in datasets for row in rows_for(database, dataset).values()]
+            with _unseen(datasets):
+                rows = [row for dataset in datasets for row in rows_for(database, dataset).values()]
             for dataset in datasets:
                 if charge is None:
                     continue
@@ -758,16 +759,10 @@ class Ledger:
         self._store.start_anchor(anchor)
 
 
-@contextmanager
-def _unseen(datasets: object) -> Iterator[None]:
+def _unseen(datasets: object) -> AbstractContextManager[None]:
     """Of names that could be records, none is shown because the ledger does not know it."""
-    try:
-        yield
-    except InvalidParameter:
-        if can_be_shown(datasets):
-            raise
-        why = "has an entry that is no data set of this ledger"
-        raise InvalidParameter("datasets", datasets, why, "Name them: ['patients', 'visits'].") from None
+    why, hint = "has an entry that is no data set of this ledger", "Name them: ['patients', 'visits']."
+    return withheld(why, hint, datasets=datasets)
 
 
 def _body(database: Database, number: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from lapwing.curator.plan.expressions import KINDS, Column, Expression
 from lapwing.curator.plan.groups import Grouping, binned, dated, key_for
 from lapwing.curator.plan.ladders import as_day
 from lapwing.curator.plan.parser import expression
-from lapwing.errors import InvalidParameter, UnsupportedQuery, can_be_shown, misfit
+from lapwing.errors import InvalidParameter, UnsupportedQuery, can_be_shown, withheld
 
 MOST_STEPS = 100
 """Bins of a distribution for which nobody named edges."""
@@ -181,9 +181,10 @@ def rising_edges(edges: Any) -> tuple[Any, ...]:
     ends = list(given)
     if any(isinstance(end, str | dt.date) for end in ends):
         days = [as_day(end) for end in ends]
-        for end, day in zip(ends, days, strict=True):
-            if day is None:
-                raise InvalidParameter("edges", misfit(end, edges), "is not a date, and another edge is", _EDGES)
+        with withheld("has an entry that is not a date, and another edge is", _EDGES, edges=edges):
+            for end, day in zip(ends, days, strict=True):
+                if day is None:
+                    raise InvalidParameter("edges", end, "is not a date, and another edge is", _EDGES)
         ends, rises = days, all(a < b for a, b in pairwise(days))  # type: ignore[operator]
     else:
         rises = all(a < b for a, b in pairwise(checks.numbers(ends, edges=edges)))

@@ -405,7 +405,7 @@ def weights_of(sets: Sequence[tuple[str, ...]], weights: Sequence[Number] | None
     """The part of the loss of each marginal beside the others; equal ones if nobody says."""
     if weights is None:
         return (Fraction(1),) * len(sets)
-    given = tuple(checks.positive(weights=weight) for weight in weights)
+    given = tuple(checks.numbers(weights, checks.positive, weights=weights))
     if len(given) != len(sets):
         why = f"must be a number for each of the {len(sets)} marginals" if len(sets) > 1 else "there is one marginal"
         raise InvalidParameter("weights", list(weights), why, "Write one weight for each marginal, in their order.")

@@ -27,7 +27,7 @@ from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.nodes import Plan, check_depth
 from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.plan.statistics import Bounding
-from lapwing.errors import InvalidParameter, UnsupportedQuery, misfit
+from lapwing.errors import InvalidParameter, UnsupportedQuery, withheld
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.weak_privacy import warn_if_large
 
@@ -277,9 +277,10 @@ def ask(
 def named(aggregates: Sequence[Aggregate], called: Mapping[str, Aggregate] | None = None) -> tuple[Aggregate, ...]:
     """Aggregates as they were given, some by a name; anything else is told what to write."""
     by_name = called or {}
-    for aggregate in (*aggregates, *by_name.values()):
-        if not isinstance(aggregate, Aggregate):
-            raise InvalidParameter("agg", misfit(aggregate, list(aggregates)), "is not an aggregate", _AGG)
+    with withheld("has an entry that is not an aggregate", _AGG, agg=list(aggregates)):
+        for aggregate in (*aggregates, *by_name.values()):
+            if not isinstance(aggregate, Aggregate):
+                raise InvalidParameter("agg", aggregate, "is not an aggregate", _AGG)
     return (*aggregates, *(aggregate.named(name) for name, aggregate in by_name.items()))
 
 

@@ -148,7 +148,7 @@ def _mechanism(item: TreeNoise, tree: Tree) -> Hierarchy:
         named = {place: path for path, place in places.items()}
         if wrong.name != "invariants":
             raise
-        if wrong.value in named:
+        if isinstance(wrong.value, tuple) and wrong.value in named:
             why, hint = (
                 "is less than what was declared for its parts, or is not their sum",
                 "Declare numbers that add up.",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final
 
 from lapwing import checks
 from lapwing.curator.plan.expressions import KINDS, NUMERIC, Column, Expression, Kind
-from lapwing.curator.plan.hints import which_column
+from lapwing.curator.plan.hints import unseen, which_column
 from lapwing.curator.plan.values import LONGEST, is_short, value_of
-from lapwing.errors import InvalidParameter, can_be_shown, misfit
+from lapwing.errors import InvalidParameter, quoted, withheld
 
 
 class EachRow:
@@ -43,10 +44,10 @@ def declared_fields(
         hint = "Write unit='patient_id', or unit=lw.EACH_ROW."
         raise InvalidParameter("unit", unit, "must be the name of one column", hint)
     for given in (bounds, keys, types, *([] if isinstance(unit, EachRow) else [{unit: None}])):
-        for column in given:
-            if column not in kinds:
-                hint = which_column(column, kinds)
-                raise InvalidParameter("column", misfit(column, list(given)), f"is not in {where}", hint)
+        with unseen(kinds, column=list(given)):
+            for column in given:
+                if column not in kinds:
+                    raise InvalidParameter("column", column, f"is not in {where}", which_column(column, kinds))
     fields = []
     for column, native in kinds.items():
         kind = types.get(column, native)
@@ -64,7 +65,8 @@ def declared_fields(
 def completed(fields: tuple[Column, ...], complete: Sequence[str]) -> tuple[Column, ...]:
     """The columns, some of which are declared to have a value in every row."""
     if isinstance(complete, str):
-        raise InvalidParameter("complete", complete, "is one text, not a list", f"Write complete=[{complete!r}].")
+        hint = f"Write complete=[{quoted(complete, otherwise='age')}]."
+        raise InvalidParameter("complete", complete, "is one text, not a list", hint)
     there = [field.name for field in fields]
     is_list = isinstance(complete, list | tuple | set | frozenset)
     if not is_list or not all(isinstance(column, str) and column in there for column in complete):
@@ -111,34 +113,40 @@ def _field(
     if values is not None:
         if kind == "text" and native == "text" and values and all(type(value) is int for value in values):
             kind = "integer"
-        fitting(column, kind, values, keys)
+        with among_keys(column, keys):
+            fitting(column, kind, values)
     return Column(column, kind, ends, values, is_unit)
 
 
 def different(column: str, keys: Iterable[Any]) -> tuple[Any, ...]:
     """Each key once, as Python's own number or text."""
     if isinstance(keys, str):  # a text is a list of letters, which nobody means
-        raise InvalidParameter("keys", keys, "is one text, not a list", f"Write keys={{{column!r}: [{keys!r}, …]}}.")
+        hint = f"Write keys={{{column!r}: [{quoted(keys, otherwise='a')}, …]}}."
+        raise InvalidParameter("keys", keys, "is one text, not a list", hint)
     try:
         return tuple(dict.fromkeys(key.item() if type(key).__module__ == "numpy" else key for key in keys))
     except TypeError:
         raise InvalidParameter("keys", keys, f"{column} needs a list of values", "Write keys={'…': [1, 2]}.") from None
 
 
-def fitting(column: str, kind: Kind, values: tuple[Any, ...], given: object = None) -> None:
-    """Refuse values that a column of this kind cannot have; one is shown unless what was `given` could be records."""
-    among = values if given is None else given
-    for value in values:
-        try:
-            value_of(value, kind)
-        except ValueError:
-            why = f"{column} is of kind {kind}"
-            hint = f"Write keys of that kind, or types={{{column!r}: {_kind_of(value)!r}}}."
-            raise InvalidParameter("keys", misfit(value, among), why, hint) from None
-        if not is_short(value):
-            why = f"{column} has a key of {len(value):,} characters, and at most {LONGEST:,} are allowed"
-            start = value[:40] + "…" if can_be_shown(among) else str
-            raise InvalidParameter("keys", start, why, "Leave it out, or give the source a short code.")
+def among_keys(column: str, keys: object) -> AbstractContextManager[None]:
+    """Whatever is refused about one of the keys of a column: kept back if they could be records."""
+    return withheld(f"{column} cannot have one of them", "Write keys of its kind, or declare its type.", keys=keys)
+
+
+def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
+    """Refuse values that a column of this kind cannot have."""
+    with among_keys(column, values):
+        for value in values:
+            try:
+                value_of(value, kind)
+            except ValueError:
+                why = f"{column} is of kind {kind}"
+                hint = f"Write keys of that kind, or types={{{column!r}: {_kind_of(value)!r}}}."
+                raise InvalidParameter("keys", value, why, hint) from None
+            if not is_short(value):
+                why = f"{column} has a key of {len(value):,} characters, and at most {LONGEST:,} are allowed"
+                raise InvalidParameter("keys", value[:40] + "…", why, "Leave it out, or give the source a short code.")
     if not values:
         raise InvalidParameter(
             "keys", values, f"{column} needs at least one", "Leave it out if you cannot declare the keys."
@@ -158,12 +166,14 @@ def declared_keys(
     given = {} if keys is None else keys
     if not isinstance(given, Mapping):
         raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'year': [2025, 2026]}.")
-    for name in given:
-        if name not in parsed:
-            hint = f"There are: {', '.join(parsed)}."
-            raise InvalidParameter("keys", misfit(name, list(given)), "is not grouped by", hint)
+    hint = f"There are: {', '.join(parsed)}."
+    with withheld("has an entry that is not grouped by", hint, keys=list(given)):
+        for name in given:
+            if name not in parsed:
+                raise InvalidParameter("keys", name, "is not grouped by", hint)
     for name, by in parsed.items():
         values = different(name, given[name]) if name in given else None
         if values is not None:
-            fitting(name, by.kind or "text", values, given[name])
+            with among_keys(name, given[name]):
+                fitting(name, by.kind or "text", values)
         yield name, by, values

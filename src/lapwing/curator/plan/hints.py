@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
 from lapwing.calls import closest
-from lapwing.errors import InvalidParameter, UnsupportedQuery, can_be_shown
+from lapwing.errors import withheld
 
-_LIKE_A_CELL = re.compile(r"\W*(\d.*|n\.?a\.?n?|null|none|nat|inf|infinity)?\W*", flags=re.IGNORECASE | re.DOTALL)
+NO_VALUE = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "?", ".", "")
+"""What programs and people write where there is no value, the last one for spaces. In a column of text it is text."""
+_WORDS = "|".join(re.escape(word) for word in (*NO_VALUE, "n.a.", "n.a", "NaT", "inf", "infinity") if word)
+_LIKE_A_CELL = re.compile(rf"\W*(\d.*|{_WORDS})?\W*", flags=re.IGNORECASE | re.DOTALL)
 
 _SHORT = 120
 """Characters of a text that is shown again as it should be."""
@@ -36,19 +39,15 @@ def without_quotes(text: str, known: Collection[str]) -> str | None:
     return f"Write {written.strip()}. A name with spaces, brackets or other signs has double quotes."
 
 
-@contextmanager
-def unseen(known: Collection[str], **named: object) -> Iterator[None]:
+def unseen(known: Collection[str], **named: object) -> AbstractContextManager[None]:
     """Whatever is refused about one entry of a list of columns: kept back if the list could be records.
 
     Lists that hold nothing but columns of the table are none.
     """
-    [(name, given)] = named.items()
-    try:
-        yield
-    except (InvalidParameter, UnsupportedQuery):
-        if can_be_shown(given) or all(isinstance(entry, str) and entry in known for entry in _entries(given)):
-            raise
-        raise InvalidParameter(name, given, "has an entry that is no column", which_column(None, known)) from None
+    [given] = named.values()
+    if all(isinstance(entry, str) and entry in known for entry in _entries(given)):
+        return nullcontext()
+    return withheld("has an entry that is no column", which_column(None, known), **named)
 
 
 def _entries(given: object) -> Iterator[object]:

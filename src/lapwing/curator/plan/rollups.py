@@ -6,7 +6,7 @@ is the tree: the product of the keys, or the paths that were declared, of places
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -16,7 +16,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.plan.groups import EVERYTHING_ELSE, Grouping
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, withheld
 from lapwing.mechanisms import Tree
 from lapwing.mechanisms.level_weights import WORKLOADS
 
@@ -50,7 +50,7 @@ class Rollup:
         if isinstance(self.weights, str):
             checks.one_of(WORKLOADS, weights=self.weights)
         else:
-            numbers = tuple(checks.not_negative(weights=number) for number in self.weights)
+            numbers = tuple(checks.numbers(self.weights, checks.not_negative, weights=self.weights))
             object.__setattr__(self, "weights", numbers)
         if self.given >= len(self.names):
             why, hint = "there is nothing to add up", "Write at least one level, from the top."
@@ -122,6 +122,8 @@ def paths_of_tree(tree: object, depth: int) -> list[Path]:
     if depth == 1:
         if isinstance(tree, str | Mapping) or not isinstance(tree, Sequence) or not tree:
             raise InvalidParameter("tree", tree, "must end in lists of what is on the last level", hint)
+        if not all(isinstance(label, Hashable) for label in tree):
+            raise InvalidParameter("tree", tree, "has a list or a mapping among what is on the last level", hint)
         return [(label,) for label in tree]
     if not isinstance(tree, Mapping) or not tree:
         raise InvalidParameter("tree", tree, f"must be a mapping, {depth} levels from the end", hint)
@@ -145,14 +147,15 @@ def known_paths(rollup: Rollup, grouping: Grouping, *, secret: bool) -> None:
     if not rollup.invariants:
         return
     known = [()] if secret else list(public_nodes(rollup, grouping)[0].places)
-    for path, value in rollup.invariants:
-        if path not in known:
-            which = "the total alone, because which others are shown is a secret" if secret else "a node of the tree"
-            total = "invariants={(): 1000} for the total" if () in known else ""
-            node = f"{{{known[-1]!r}: 40}} for one group" if not secret else ""
-            hint = f"Write {', or '.join(filter(None, (total, node)))}."
-            raise InvalidParameter("invariants", path, f"must be {which}", hint)
-        checks.whole(invariants=value, minimum=0)
+    which = "the total alone, because which others are shown is a secret" if secret else "a node of the tree"
+    total = "invariants={(): 1000} for the total" if () in known else ""
+    node = f"{{{known[-1]!r}: 40}} for one group" if not secret else ""
+    hint = f"Write {', or '.join(filter(None, (total, node)))}."
+    with withheld(f"has an entry that is not {which}, or no whole number", hint, invariants=dict(rollup.invariants)):
+        for path, value in rollup.invariants:
+            if path not in known:
+                raise InvalidParameter("invariants", path, f"must be {which}", hint)
+            checks.whole(invariants=value, minimum=0)
 
 
 REST = EVERYTHING_ELSE

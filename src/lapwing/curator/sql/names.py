@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from lapwing import checks
-from lapwing.curator.plan.declarations import fitting
+from lapwing.curator.plan.declarations import among_keys, fitting
 from lapwing.curator.plan.expressions import NUMERIC, Column, Expression, Kind
 from lapwing.curator.plan.nodes import Plan, Public, Select
 from lapwing.curator.plan.parser import column_hint, only, refused, shown, translate
@@ -146,7 +146,8 @@ class Declarations:
             values = None
         if values is None:
             raise InvalidParameter("keys", given, "must be a list of values", f"Write keys={{{name!r}: ['a', 'b']}}.")
-        fitting(name, kind, values, given)
+        with among_keys(name, given):
+            fitting(name, kind, values)
         return values
 
     def over(self, plan: Plan) -> Plan:

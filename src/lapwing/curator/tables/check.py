@@ -23,7 +23,7 @@ from lapwing.curator.engines.compiler import Compiler, constant
 from lapwing.curator.engines.dialects import cast, double, when, whole
 from lapwing.curator.engines.encodings import is_packed
 from lapwing.curator.plan.expressions import Column, Constant, Kind, clamp
-from lapwing.curator.plan.hints import which_column
+from lapwing.curator.plan.hints import NO_VALUE, which_column
 from lapwing.curator.plan.limits import LONGEST_EXAMPLE, Frequencies, Limit, Means, percent, trade_off
 from lapwing.curator.plan.nodes import Plan, Scan, is_each_row
 from lapwing.errors import InvalidParameter
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from lapwing.curator.tables.table import PrivateTable
 
 EXAMPLES = 5
-NO_VALUE = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "?", ".", "")
-"""What programs and people write where there is no value, the last one for spaces. In a column of text it is text."""
 
 
 @dataclass(frozen=True, slots=True)

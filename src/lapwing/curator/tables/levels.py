@@ -8,14 +8,14 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from lapwing.curator.plan.declarations import different, fitting
+from lapwing.curator.plan.declarations import among_keys, different, fitting
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.groups import LARGEST, Grouping, Key, key_for
 from lapwing.curator.plan.hints import unseen
 from lapwing.curator.plan.ladders import Ladder
 from lapwing.curator.plan.parser import expression
 from lapwing.curator.plan.rollups import Path, Rollup, paths_of_tree
-from lapwing.errors import InvalidParameter, can_be_shown, misfit
+from lapwing.errors import InvalidParameter, can_be_shown, withheld
 
 LEVEL = "level"
 """The column that says on which level a row stands."""
@@ -29,11 +29,11 @@ def levels_of(
     given = [levels] if isinstance(levels, Ladder) else levels
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise InvalidParameter("levels", levels, "must be a list of columns or ladders, from the top", _HINT)
-    declared = _keys(keys, given)
+    declared = _declared(keys, given)
     with unseen(columns, levels=list(given)):
         if tree is not None:
             return _by_tree(columns, given, tree, declared)
-        group_keys = [_key(entry, columns, declared, keys or {}) for entry in given]
+        group_keys = [_key(entry, columns, declared) for entry in given]
     names = tuple(name for entry in given for name in (entry.names if isinstance(entry, Ladder) else (entry,)))
     paths = None
     if any(isinstance(entry, Ladder) for entry in given):
@@ -41,29 +41,29 @@ def levels_of(
     return Grouping(tuple(group_keys)), Rollup(names, paths=paths, level_column=LEVEL)
 
 
-def _keys(keys: Mapping[str, Iterable[Any]] | None, levels: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
+def _declared(keys: Mapping[str, Iterable[Any]] | None, levels: Sequence[Any]) -> Mapping[str, Iterable[Any]]:
     if keys is None:
         return {}
     if not isinstance(keys, Mapping):
         raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'region': ['north', 'south']}.")
-    for name in keys:
-        if name not in levels:
-            hint = f"There are: {', '.join(map(str, levels))}." if can_be_shown(list(levels)) else "Name it in levels."
-            raise InvalidParameter("keys", misfit(name, list(keys)), "is not a level", hint)
-    return {name: different(name, values) for name, values in keys.items()}
+    hint = f"There are: {', '.join(map(str, levels))}." if can_be_shown(list(levels)) else "Name it in levels."
+    with withheld("has an entry that is not a level", hint, keys=list(keys)):
+        for name in keys:
+            if name not in levels:
+                raise InvalidParameter("keys", name, "is not a level", hint)
+    return keys
 
 
-def _key(
-    entry: Any, columns: Mapping[str, Column], declared: Mapping[str, tuple[Any, ...]], given: Mapping[str, Any]
-) -> Key:
+def _key(entry: Any, columns: Mapping[str, Column], declared: Mapping[str, Iterable[Any]]) -> Key:
     if isinstance(entry, Ladder):
         return entry.key(dict(columns))
     if not isinstance(entry, str):
         raise InvalidParameter("levels", entry, "is neither a column nor a ladder", _HINT)
     by = expression(entry, columns, name="levels")
-    values = declared.get(entry)
+    values = different(entry, declared[entry]) if entry in declared else None
     if values is not None:
-        fitting(entry, by.kind or "text", values, given[entry])
+        with among_keys(entry, declared[entry]):
+            fitting(entry, by.kind or "text", values)
     return key_for(entry, by, values=values)
 
 
@@ -91,8 +91,9 @@ def _by_tree(
     paths = paths_of_tree(tree, len(levels))
     expressions = [expression(entry, columns, name="levels") for entry in levels]
     values = [tuple(dict.fromkeys(path[depth] for path in paths)) for depth in range(len(levels))]
-    for name, by, labels in zip(levels, expressions, values, strict=True):
-        fitting(name, by.kind or "text", labels)
+    with withheld("has a label that its column cannot have", "Write labels of its kind.", tree=tree):
+        for name, by, labels in zip(levels, expressions, values, strict=True):
+            fitting(name, by.kind or "text", labels)
     if len(values[-1]) == len(paths):
         key = key_for(levels[-1], expressions[-1], values=values[-1])
         by_leaf = {path[-1]: path for path in paths}

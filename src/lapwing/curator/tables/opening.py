@@ -23,7 +23,7 @@ from lapwing.curator.plan.text_forms import meaning, missing_key, notation
 from lapwing.curator.tables.promises import group_sizes, promised
 from lapwing.curator.tables.sources import as_declared, find_source, rows_of
 from lapwing.curator.tables.table import PrivateTable
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, withheld
 from lapwing.privacy import Ledger, Loss, Rules
 
 LONGEST_PUBLIC = 100_000
@@ -220,8 +220,10 @@ def public(
     checks.text_or_none(name=name, table=table)
     if types is not None and not isinstance(types, Mapping):
         raise InvalidParameter("types", types, "must be a mapping", f"Write types={_EXAMPLES['types']}.")
-    for kind in (types or {}).values():
-        checks.one_of(KINDS, types=kind)
+    kinds = list((types or {}).values())
+    with withheld("has a kind that is not one of the options", f"Write some of: {', '.join(KINDS)}.", types=kinds):
+        for kind in kinds:
+            checks.one_of(KINDS, types=kind)
     way = notation(decimal, thousands, true, false, missing)
     file: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "names": names}
     called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC, notation=way, **file)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lapwing import checks
 from lapwing.curator.plan.declarations import EachRow
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, withheld
 from lapwing.privacy import Ledger, Loss, Rules
 from lapwing.privacy.allowances import in_code
 from lapwing.privacy.losses import as_loss
@@ -80,8 +80,10 @@ def group_sizes(given: Mapping[str, int], book: Ledger | None, dataset: str, wor
     """How many units a household has at most, for each other type of unit that the ledger promises something."""
     if not isinstance(given, Mapping):
         raise InvalidParameter("max_units_per", given, "must be a mapping", "Write max_units_per={'household': 4}.")
-    for name in given:
-        if book is None or name not in book.units(dataset) or name == word:
-            why = f"{dataset!r} has no allowance per {name} in the ledger"
-            raise InvalidParameter("max_units_per", name, why, "Leave it out, or open it in the ledger first.")
+    hint = "Leave it out, or open it in the ledger first."
+    with withheld(f"names what {dataset!r} has no allowance for in the ledger", hint, max_units_per=list(given)):
+        for name in given:
+            if book is None or name not in book.units(dataset) or name == word:
+                why = f"{dataset!r} has no allowance per {name} in the ledger"
+                raise InvalidParameter("max_units_per", name, why, hint)
     return {name: checks.whole(max_units_per=size) for name, size in given.items()}

@@ -16,11 +16,11 @@ from sqlglot import exp
 from lapwing import checks
 from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.selection import Salt
-from lapwing.curator.plan.hints import which_column
+from lapwing.curator.plan.hints import unseen, which_column
 from lapwing.curator.plan.multiplicity import AtMost
 from lapwing.curator.plan.narrowing import is_simple
 from lapwing.curator.plan.nodes import Select, is_each_row
-from lapwing.errors import InvalidParameter, misfit
+from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, permutation
 
 if TYPE_CHECKING:
@@ -45,10 +45,11 @@ def raw_rows(
     if not is_simple(table.plan):
         why = "rows are read from one table"
         raise InvalidParameter("table", table.plan.explain(), why, "Take the table that lw.open returned.")
-    for name in _given("text", text):
-        if name not in wanted:
-            hint = f"Write one of: {', '.join(wanted)}."
-            raise InvalidParameter("text", misfit(name, text), "is not one of the columns to read", hint)
+    with unseen(wanted, text=text):
+        for name in _given("text", text):
+            if name not in wanted:
+                hint = f"Write one of: {', '.join(wanted)}."
+                raise InvalidParameter("text", name, "is not one of the columns to read", hint)
     if per_unit is not None:
         checks.whole(per_unit=per_unit)
     if most is not None:
@@ -71,10 +72,10 @@ def raw_rows(
 
 def _names(table: PrivateTable, columns: Sequence[str]) -> list[str]:
     given = _given("columns", columns)
-    for name in given:
-        if name not in table.columns:
-            hint = which_column(name, table.columns)
-            raise InvalidParameter("columns", misfit(name, columns), "is not in this table", hint)
+    with unseen(table.columns, columns=columns):
+        for name in given:
+            if name not in table.columns:
+                raise InvalidParameter("columns", name, "is not in this table", which_column(name, table.columns))
     return list(dict.fromkeys(given))
 
 

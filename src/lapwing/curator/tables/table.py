@@ -234,10 +234,10 @@ class PrivateTable(OpenedTable):
         ('North', 'South', 'East', 'West', 'Coast', 'Islands')
         """
         checks.true_or_false(everything_else=everything_else)
-        for name in names:
-            if isinstance(name, list | tuple | Ladder):
-                raise _no_key(name)
         with unseen(self.columns, names=list(names)):
+            for name in names:
+                if isinstance(name, list | tuple | Ladder):
+                    raise _no_key(name)
             parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
         parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
         group_keys = [key_for(name, by, values=values) for name, by, values in declared_keys(parsed, keys)]
@@ -286,7 +286,8 @@ class PrivateTable(OpenedTable):
         >>> [expected.output for expected in question.quote(epsilon=1).expected]
         ['count (level total)', 'count (level region)', 'count (level smoker)']
         """
-        grouping, rollup = levels_of(self.plan.by_name, levels, tree=tree, keys=keys)
+        with unseen(self.columns, levels=_in_a_row(levels, aggregates)):
+            grouping, rollup = levels_of(self.plan.by_name, levels, tree=tree, keys=keys)
         numbers = tuple(weights) if isinstance(weights, list | tuple) else weights
         rollup = replace(rollup, weights=numbers, integers=integers, invariants=published(invariants))
         return ask(self.context, self.plan, grouping, named(aggregates), self.bounding, rollup)
@@ -385,8 +386,8 @@ class PrivateTable(OpenedTable):
         >>> sum(tables["smoker", "region"]["count"]) == sum(tables["region"]["count"])
         True
         """
-        columns = columns_of_sets(sets, computed)
-        with unseen(self.columns, sets=sets):
+        with unseen(self.columns, sets=_in_a_row(sets, aggregates)):
+            columns = columns_of_sets(sets, computed)
             grouping = self.group_by(*columns, keys=keys, everything_else=everything_else, **computed).grouping
         outputs = named(aggregates) or (count(),)
         return marginals(self, sets, outputs, grouping, weights=weights, integers=integers)
@@ -622,6 +623,11 @@ _READ = (
     "tables", "bounds", "keys", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit", "everything_else"
 )  # fmt: skip
 _RELEASE = ("delta", "rho", "within", "confidence", "count", "analyst", "key", "entropy")
+
+
+def _in_a_row(first: Any, others: Sequence[Any]) -> Any:
+    """A list of columns; beside something else than aggregates with all of it, which may be a column of data."""
+    return first if all(isinstance(other, Aggregate) for other in others) else [first, *others]
 
 
 def _no_key(name: Any) -> InvalidParameter:
