@@ -20,6 +20,7 @@ from lapwing.charts import PALETTE, PRIVATE
 from lapwing.datasets import clinic
 from lapwing.mechanisms import Count, Histogram, Mean, Median
 from lapwing.privacy import PureDP
+from lapwing.privacy.explanation import whose_belief
 from lapwing.privacy.notation import at_most
 
 REGIONS = ["North", "South", "East", "West", "Coast", "Islands"]
@@ -142,8 +143,7 @@ def _words(loss: PureDP) -> Text:
     return Text.assemble(
         ("What a patient risks by taking part. ", "bold"),
         f"An attacker who was 50 % sure that a given {_UNIT} is in the data can become "
-        f"{at_most(data['out_of_100_after'])} sure after reading all answers. This holds even if the attacker knows "
-        "everybody else's data. ",
+        f"{at_most(data['out_of_100_after'])} sure after reading all answers. {whose_belief(_UNIT)} ",
         (f"Guarantee: {loss}.", "quiet"),
     )
 

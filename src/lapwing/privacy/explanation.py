@@ -1,8 +1,8 @@
 """A guarantee in words: what an attacker can learn about one person, at worst.
 
 People understand odds better than epsilon or samples of noisy output (docs/privacy.md names the study). Every
-number here is a bound. It holds even for an attacker who knows the records of everybody else. It is rounded to the side
-on which the sentence stays true.
+number here is a bound for an attacker who knows the records of everybody else. It is rounded to the side on which the
+sentence stays true.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _text(loss: Loss, read: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> st
     lines = [
         f"{loss}: what an attacker can learn about one {who}{beyond}, at worst.",
         f"Likelihood{read_at}: if {change}, {_factor(data['odds_factor'])} times as likely.",
-        f"Belief: {belief} This holds even if the attacker knows everybody else's data.",
+        f"Belief: {belief} {whose_belief(who)}",
         f"Test: with {_percent(data['alpha'], written_down)} false alarms, the best test {test} "
         f"{'may have' if data['out_of_100_found'] >= 100 else 'has'} a power of {at_most(data['out_of_100_found'])}.",
     ]
@@ -251,6 +251,18 @@ def _text(loss: Loss, read: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> st
             "limits of likelihood and belief, and may reveal anything. The test includes this case."
         )
     return "\n".join(lines)
+
+
+def whose_belief(who: str) -> str:
+    """Which attackers a limit on beliefs is about: what others' data tell of this unit is not limited by it.
+
+    >>> whose_belief("patient").partition(". ")[2]
+    "For one who knows less, it holds if others' data do not depend on this patient's."
+    """
+    return (
+        "This holds for an attacker who knows everybody else's data. "
+        f"For one who knows less, it holds if others' data do not depend on this {who}'s."
+    )
 
 
 def two_records(who: str, part: str) -> str:
