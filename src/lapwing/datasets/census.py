@@ -28,6 +28,28 @@ COLUMNS = {
     "income": str,
 }
 
+_SCHOOLING = (
+    "Preschool",
+    "1st-4th",
+    "5th-6th",
+    "7th-8th",
+    "9th",
+    "10th",
+    "11th",
+    "12th",
+    "HS-grad",
+    "Some-college",
+    "Assoc-voc",
+    "Assoc-acdm",
+    "Bachelors",
+    "Masters",
+    "Prof-school",
+    "Doctorate",
+)
+"""The words of `education`, from `education_num` 1 on. The file holds the numbers alone."""
+PACKED = tuple(name for name in COLUMNS if name != "education")
+"""The columns of the file, after the part."""
+
 ADULT_BOUNDS: dict[str, tuple[int, int]] = {
     "age": (17, 90),
     "education_num": (1, 16),
@@ -70,16 +92,16 @@ def adult(part: Literal["train", "test", "all"] = "all") -> dict[str, list[Any]]
     with bz2.open(adult_file(), "rt", encoding="ascii") as text:
         next(text)
         rows = (line.rstrip("\n").split(",") for line in text)
-        parts, *columns = zip(*(row for row in rows if part in ("all", row[0])), strict=True)
-    del parts
-    return {
-        name: [kind(field) if field else None for field in column]
-        for (name, kind), column in zip(COLUMNS.items(), columns, strict=True)
-    }
+        _parts, *columns = zip(*(row for row in rows if part in ("all", row[0])), strict=True)
+    fields = dict(zip(PACKED, columns, strict=True))
+    fields["education"] = tuple(_SCHOOLING[int(number) - 1] for number in fields["education_num"])
+    return {name: [kind(field) if field else None for field in fields[name]] for name, kind in COLUMNS.items()}
 
 
 def adult_file() -> Path:
     """The file with the people of `adult`: comma-separated lines under a header, compressed with bzip2.
+
+    It has no column `education`, whose words `adult` takes from `education_num`.
 
     Returns:
         Where the file lies in the installed package.
