@@ -95,6 +95,22 @@ def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(
     assert address in listed
 
 
+def test_what_was_spent_before_is_named_in_words_for_readers(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    bench.earlier.append(str(lw.PureDP(0.5, unit="patient")))
+    page = client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
+    assert "Spent before you started over: ε = 0.5 for each patient." in page
+    assert "add_remove" not in page
+
+
+def test_an_answer_without_scripts_says_of_which_rows_it_is(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows, max_rows_per_unit=6)
+    asked = client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
+    assert "over at most 6 rows of each patient (noise only)" in asked
+    page = client.get(released(client, bench), headers=PERSON).text
+    assert "This is over at most 6 rows of each patient. An interval is for the noise only" in page
+
+
 def test_a_question_that_makes_no_sense_is_answered_with_what_to_write_and_costs_nothing(
     lab_school: FastAPI, clinic_rows: Path
 ) -> None:

@@ -168,8 +168,51 @@ def test_keys_that_nobody_stated_have_a_threshold_and_no_error() -> None:
     found = Result("bars", (Series("n", (Value("North", 5.0),)),), loss=lw.ApproxDP(1, 1e-7))
     lines = {line.name: line.text for line in label(question, stated, found, preview=shown).lines}
     assert lines["shown"].startswith("a value of region that at least ")
-    assert "people have, with a probability of 95 % or more" in lines["shown"]
+    assert "people have among the rows that count" in lines["shown"]
     assert "region" not in lines["error"]
+
+
+def test_a_key_is_shown_by_the_people_who_have_it_among_the_rows_that_count() -> None:
+    """188 planes flew to CVG, 163 are needed, and CVG was shown in 14 of 30 runs: only six rows of each counted."""
+    stated = replace(STATED, delta=1e-6, max_rows_per_unit=6)
+    stated = replace(stated, columns=tuple(replace(column, keys=()) for column in stated.columns))
+    question = ANALYSES["sql"].of(stated, {"sql": f"SELECT region, COUNT(*) AS n FROM {stated.name} GROUP BY region"})
+    found = Result("bars", (Series("n", (Value("North", 5.0),)),), loss=lw.ApproxDP(1, 1e-7))
+    for statement, among in (
+        (stated, " among the rows that count (at most 6 rows of each patient), with"),
+        (replace(stated, max_rows_per_unit=1), " among the rows that count (one row of each patient), with"),
+        (replace(stated, unit="", max_rows_per_unit=1), "rows have, with"),
+    ):
+        lines = {line.name: line.text for line in label(question, statement, found).lines}
+        assert among in lines["shown"]
+
+
+def test_an_error_says_that_it_is_of_the_rows_that_count(tmp_path: Path) -> None:
+    """Of 20,000 rows, "count is about 12,945, ± 60" was said where at most six of each plane counted."""
+    stated = replace(STATED, max_rows_per_unit=6)
+    CLINIC.write(tmp_path / "rows.parquet")
+    over = "at most 6 rows of each patient"
+    for slug, form in (("count", {}), ("mean", {"column": "age"}), ("histogram", {"column": "age"})):
+        question = ANALYSES[slug].of(stated, form)
+        assert question.preview(stated, (1.0,)).rows_used == over
+        answer = question.release(Data(tmp_path / "rows.parquet", stated, None), 1.0, lambda _: None)
+        assert answer.rows_used == over
+        assert f"over {over}; low and high are for the noise only" in to_csv(answer)
+        assert figures._caption(answer).endswith("orange: 95 % interval for noise only, not for rows that are left out")
+        assert {line.title for line in label(question, stated, answer).lines} >= {
+            "Error from noise, with 95 % confidence"
+        }
+    one = ANALYSES["count"].of(STATED, {}).preview(STATED, (1.0,))
+    assert one.rows_used == "one row of each patient"
+    people = ANALYSES["sql"].of(stated, {"sql": f"SELECT COUNT(DISTINCT patient) AS n FROM {stated.name}"})
+    alone = replace(STATED, unit="")
+    assert people.preview(stated, (1.0,)).rows_used == ""
+    assert ANALYSES["count"].of(alone, {}).preview(alone, (1.0,)).rows_used == ""
+
+
+def test_pictures_name_a_loss_in_words_for_readers() -> None:
+    found = Result("number", (Series("count", (Value("count", 7.0, 5.0, 9.0),)),), loss=lw.PureDP(1, unit="patient"))
+    assert figures._caption(found).startswith("private: ε = 1 for each patient · ")
 
 
 def test_sql_is_refused_with_advice_that_the_lab_can_follow() -> None:

@@ -15,6 +15,7 @@ from lapwing.charts import INK, LINE, NOISE, PALETTE, PRIVATE, QUIET, TINT
 from lapwing.curator.show import digits
 from lapwing.web.lab.result import Result, Series, Value
 from lapwing.web.service.spreadsheets import defused
+from lapwing.web.wording import plainly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,12 +34,15 @@ def to_csv(result: Result, title: str = "") -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["series", "label", "x", "value", "low", "high", "private", "question"])
+    writer.writerow(["series", "label", "x", "value", "low", "high", "private", "question", "remark"])
     private = "yes" if result.private else "no"
+    over = f"over {result.rows_used}; low and high are for the noise only" if result.rows_used else ""
     for series in result.series:
+        remark = "; ".join(part for part in (series.note, over) if part)
         for value in series.values:
             numbers = [_digits(number) for number in (value.x, value.value, value.low, value.high)]
-            writer.writerow([defused(series.name), defused(value.label), *numbers, private, defused(title)])
+            words = [defused(text) for text in (series.name, value.label, title, remark)]
+            writer.writerow([*words[:2], *numbers, private, *words[2:]])
     return out.getvalue()
 
 
@@ -54,7 +58,7 @@ def to_png(result: Result, title: str = "") -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # an emoji that the font lacks is a box
         for axes, panel in zip(grid, panels, strict=True):
             (_lying if lying else _along)(axes, panel, result)
-            charts.title(axes, _cut(panel[0].name))
+            charts.title(axes, _cut(panel[0].name) + (f" over {_cut(result.rows_used)}" if result.rows_used else ""))
         if title:
             figure.suptitle(_lines(title), x=0.01, ha="left", fontsize=12, color=INK, parse_math=False)
         charts.caption(figure, _caption(result))
@@ -134,9 +138,11 @@ def _ends(value: Value) -> tuple[float, float] | None:
 def _caption(result: Result) -> str:
     if result.loss is None:
         return "exact, and not private: for those who may see the data anyway"
-    parts = [f"private: {result.loss}"]
+    parts = [f"private: {plainly(str(result.loss))}"]
     if any(_ends(value) for series in result.series for value in series.values):
-        parts.append(f"orange: {digits.percent(result.confidence)} interval for the answer before noise")
+        sure = digits.percent(result.confidence)
+        what = "noise only, not for rows that are left out" if result.rows_used else "the answer before noise"
+        parts.append(f"orange: {sure} interval for {what}")
     if max((len(series.values) for series in result.series), default=0) > MOST_BARS and result.shape in (
         "bars",
         "table",

@@ -127,7 +127,8 @@ def _errors(shown: Preview, of_people: bool, basis: Sequence[str]) -> list[Line]
                 if of_people
                 else counted(math.ceil(error), "row has", "rows have")
             )
-            text = f"{band.output} that at least {have}, with a probability of {sure} or more"
+            among = f" among the rows that count ({shown.rows_used})" if shown.rows_used else ""
+            text = f"{band.output} that at least {have}{among}, with a probability of {sure} or more"
             lines.append(Line("shown", "Shown", f"{text}. A rarer one may be shown, too"))
             continue
         said = f"± {measured(_plain(error), band.measured_in)}"
@@ -138,7 +139,8 @@ def _errors(shown: Preview, of_people: bool, basis: Sequence[str]) -> list[Line]
             bounds.append(f"{band.output}: {said}")
     if bounds:
         said = ". ".join(("; ".join(bounds), *(f"{rest[0].upper()}{rest[1:]}" for rest in basis)))
-        lines.append(Line("error", f"Error, with {100 * shown.confidence:g} % confidence", said))
+        named = "Error from noise" if shown.rows_used else "Error"
+        lines.append(Line("error", f"{named}, with {100 * shown.confidence:g} % confidence", said))
     if guesses:
         lines.append(Line("guess", "Estimated error, not guaranteed", f"{'; '.join(guesses)}. {' '.join(why)}"))
     return lines

@@ -69,6 +69,8 @@ class Result:
     """What it cost. None is an exact answer, which only teaching mode shows."""
     confidence: float = 0.95
     notes: tuple[str, ...] = ()
+    rows_used: str = ""
+    """Of how many rows of a person the answer is, where a person may have more: "at most 6 rows of each plane"."""
 
     @property
     def private(self) -> bool:
@@ -87,6 +89,8 @@ class Band:
     why: str = ""
     condition: str = ""
     """Of how many rows it is, where it may well be of fewer: "in a group of 500 rows"."""
+    caveat: str = ""
+    """What makes it larger than that, as a sentence: a filter that leaves out nobody knows how many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,8 @@ class Preview:
     notes: tuple[str, ...] = ()
     mechanism: str = ""
     """In words, with the library's name of it, for the label."""
+    rows_used: str = ""
+    """As in `Result`: then the errors are those of the noise, and not of the rows that are left out."""
 
 
 class Budget(TypedDict):

@@ -37,6 +37,14 @@ def lab_notes(notes: Iterable[str]) -> tuple[str, ...]:
     return tuple(plainly(note) for note in notes if note != NO_LEDGER)
 
 
+def rows_used(statement: Statement, counted: str | None) -> str:
+    """How many rows of each person count, if the library says that some may be left out."""
+    if not counted:
+        return ""
+    most = statement.max_rows_per_unit
+    return f"{'one row' if most == 1 else f'at most {most:,} rows'} of each {statement.unit_word}"
+
+
 def blank(statement: Statement) -> PrivateTable:
     """The table as it was stated, without a row: enough to price questions."""
     import numpy as np
@@ -130,8 +138,8 @@ class CuratedAnalysis(Analysis):
         if condition := self.condition(statement):
             by_rows = needs_rows(query, **spend)
             bands = tuple(replace(band, condition=condition) if band.output in by_rows else band for band in bands)
-        notes = lab_notes(quotes[0].notes)
-        return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism)
+        notes, used = lab_notes(quotes[0].notes), rows_used(statement, quotes[0].counted)
+        return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism, used)
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
         """The curator's answer, which charges before it reads."""
@@ -141,7 +149,8 @@ class CuratedAnalysis(Analysis):
         affordable(data.ledger, statement, priced.loss)
         progress(0.1)
         query = self.query(statement.open(data.path, data.ledger))
-        return self.result(answered(data, query, progress, confidence=CONFIDENCE, **spend))
+        answer = answered(data, query, progress, confidence=CONFIDENCE, **spend)
+        return replace(self.result(answer), rows_used=rows_used(statement, answer.provenance.get("counted")))
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """The same question again and again, of a table that is opened once and counts nothing."""

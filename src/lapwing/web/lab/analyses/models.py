@@ -13,7 +13,7 @@ import hashlib
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -146,7 +146,7 @@ class Model(Analysis):
             progress(0.6)
             result = self.fitted(table, epsilon, loss)
             progress(1.0)
-            return result
+            return replace(result, rows_used=f"one row of each {loss.unit}" if data.statement.unit else "")
 
         return on_record(data, look)
 

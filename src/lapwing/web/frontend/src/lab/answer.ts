@@ -56,13 +56,13 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = all.filter(({ value }) => value.low !== null && value.high !== null);
     const known = all.filter(({ truth, value }) => typeof truth === "number" && value.value !== null);
     if (!known.length)
-      return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label “Privacy facts”.`;
+      return `${all.length} numbers${mine.rows_used && ` over ${mine.rows_used}`}${ranged.length ? `, each with its error bar${mine.rows_used && " (noise only)"}` : ""}. What they cost together is on the label “Privacy facts”.`;
     if (ranged.length) {
       const barred = known.filter(({ value, quiet }) => value.low !== null && value.high !== null && quiet !== null);
       const held = barred.filter(({ value, quiet }) => value.low! <= quiet! && quiet! <= value.high!);
       const what = limited(exact) ? "numbers with limits, before noise," : "exact numbers";
       const gap = limited(exact) ? " The bars do not cover what the limits for rows and values change." : "";
-      return `${held.length} of ${barred.length} ${what} lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.${gap}`;
+      return `${held.length} of ${barred.length} ${what} lie within the error bars of the private ones; at least ${Math.round(100 * mine.confidence)}\u00a0% should.${gap}`;
     }
     if (mine.shape === "points")
       return `${known.length} points: private ones in teal, exact ones in grey. The noise moved them apart.`;
@@ -87,7 +87,7 @@ class Answer extends Asked<{ result: Result }> {
     const error = errorOf(value);
     const truth = other(exact, series, value)?.value;
     const about = (shown: number | null): string =>
-      `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ± ${offBy(error, 2, value.value as number)}`}.`;
+      `${name[0]?.toUpperCase()}${name.slice(1)}${mine.rows_used && ` over ${mine.rows_used}`} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ±\u00a0${offBy(error, 2, value.value as number)}${mine.rows_used && " (noise only)"}`}.`;
     if (typeof truth !== "number") return about(error);
     const cut = after(exact, series, value);
     const clip =

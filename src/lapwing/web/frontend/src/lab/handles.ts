@@ -18,9 +18,19 @@ const limit = (band: Band): string => (band.why ? "about" : "at most");
 /** Not an error, but from how many rows on a key that was not declared is shown. */
 const isThreshold = (band: Band): boolean => band.measured_in === "units";
 
-/** How far off it is, after "the possible error of". A name with a condition ends with a comma. */
-const named = ({ output, condition }: Band): string =>
-  `${output}${condition && ` ${condition}`}${output.includes(", ") ? "," : ""}`;
+/** How far off it is, after "the possible error of". A name with a comma within ends with one. */
+function named({ output, condition }: Band, over = ""): string {
+  const name = [`${output}${over}`, condition].filter(Boolean).join(over ? ", " : " ");
+  return `${name}${name.includes(", ") ? "," : ""}`;
+}
+
+/** Of which rows of a person a limit is, where a person may have more: not of those that are left out. */
+const used = ({ preview }: QuestionHandles, band: Band): string =>
+  preview.rows_used && !band.why ? ` over ${preview.rows_used}` : "";
+
+/** Where a key must be that frequent. */
+const among = ({ preview }: QuestionHandles): string =>
+  preview.rows_used ? ` among the rows that count (${preview.rows_used})` : "";
 
 const ONE: Record<string, string> = { people: "person", rows: "row", ranks: "rank" };
 
@@ -180,7 +190,7 @@ export class Handles extends LitElement {
       const buys =
         still === null || !band || isThreshold(band)
           ? ""
-          : `, for an error of ${limit(band)} ${counted(said(still), band.measured_in)} in ${named(band)}`;
+          : `, for an error of ${limit(band)} ${counted(said(still), band.measured_in)} in ${named(band, used(asking, band))}`;
       return html`This costs more than is left. You can still spend ${said(most)}${buys}. <button type="button" @click=${() => this.move(most)}>Take ${said(most)}</button>`;
     }
     const error = band ? errorAt(asking.places, band.errors, this.epsilon) : null;
@@ -189,8 +199,8 @@ export class Handles extends LitElement {
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
     const room = `Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
     if (isThreshold(band))
-      return html`With ε = ${said(this.epsilon)}, ${band.output} that at least <b class="noise">${counted(offBy(error), crowdOf(asking))}</b> ${offBy(error) === "1" ? "has" : "have"} is shown with a probability of ${Math.round(100 * asking.preview.confidence)}\u00a0% or more. A rarer one may be shown, too. ${room}`;
-    return html`With ε = ${said(this.epsilon)}, the possible error of ${named(band)} is <b class="noise">${error === 0 ? "" : `${limit(band)} `}${counted(offBy(error), band.measured_in)}</b>${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. ${room}`;
+      return html`With ε = ${said(this.epsilon)}, ${band.output} that at least <b class="noise">${counted(offBy(error), crowdOf(asking))}</b> ${offBy(error) === "1" ? "has" : "have"}${among(asking)} is shown with a probability of ${Math.round(100 * asking.preview.confidence)}\u00a0% or more. A rarer one may be shown, too. ${room}`;
+    return html`With ε = ${said(this.epsilon)}, the possible error of ${named(band, used(asking, band))} is <b class="noise">${error === 0 ? "" : `${limit(band)} `}${counted(offBy(error), band.measured_in)}</b>${used(asking, band) && " (noise only)"}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. ${band.caveat} ${room}`;
   }
 
   private picture(asking: QuestionHandles, band: Band): TemplateResult {
@@ -248,7 +258,7 @@ export class Handles extends LitElement {
         }</p>`
       : html`<p class="quiet soon">…</p>`;
     const title = least
-      ? `How many ${crowd} ${band.output} needs, at each ε, to be shown with a probability of ${Math.round(100 * asking.preview.confidence)} %`
+      ? `How many ${crowd} ${band.output} needs${among(asking)}, at each ε, to be shown with a probability of ${Math.round(100 * asking.preview.confidence)} %`
       : `Possible error at each ε, for: ${band.output}${band.condition && !crowds.length ? ` ${band.condition}` : ""}${band.measured_in ? `, in ${band.measured_in}` : ""}`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title, height: 260 })}
       <figcaption class="quiet">${title}.${none} Your data was not read for this. ${band.why ? "The error is a guess from what you stated. " + band.why : least ? "The number follows from the method." : "The error follows from the method and from what you stated about the table."}</figcaption></figure>${size}
