@@ -18,7 +18,7 @@ from lapwing.mechanisms import Gaussian
 from lapwing.privacy import Ledger
 from lapwing.web import lab
 from lapwing.web.lab import figures, questions, releases, streams
-from lapwing.web.lab.analyses import ANALYSES, effects
+from lapwing.web.lab.analyses import ANALYSES, effects, linear, logistic
 from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis, blank
 from lapwing.web.lab.analyses.quantiles import RANKS
 from lapwing.web.lab.analysis import Data
@@ -30,6 +30,7 @@ from lapwing.web.lab.label import label
 from lapwing.web.lab.notebooks import notebook
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
 from lapwing.web.lab.scripts import script
+from lapwing.web.lab.statement import StatedColumn
 from lapwing.web.wording import ROWS_FIELD, sentence
 
 CLINIC = EXAMPLES["clinic"]
@@ -259,10 +260,69 @@ from lapwing.web.lab.bundled import EXAMPLES
 stated = EXAMPLES["clinic"].statement
 question = ANALYSES["linear"].of(stated, {{"target": "cost", "columns": "age"}})
 found = question.release(Data(Path({str(tmp_path / "rows.parquet")!r}), stated, None), 0.02, lambda _: None)
-assert any("noise" in note for note in found.notes), found.notes
+assert "The noise" in found.series[0].note, found.series
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_regression_answers_with_its_coefficients_and_the_errors_that_are_known(
+    tmp_path: Path, clinic_rows: Path
+) -> None:
+    """It answered with 21 points of a line, and its warning was about an interval that nobody saw."""
+    data = Data(clinic_rows, STATED, None)
+    for columns, points in ((["age"], 21), (["age", "visits"], 2)):
+        question = ANALYSES["linear"].of(STATED, {"target": "cost", "columns": columns})
+        found = question.release(data, 0.05, lambda _: None)
+        [series], [line] = found.series, found.drawn
+        assert [value.label for value in series.values] == ["intercept", *(f"slope of {name}" for name in columns)]
+        assert len(line.values) == points
+        assert series.note.startswith("cost = ")
+        assert "The noise" in series.note
+        text, caption = to_csv(found), figures._caption(found)
+        assert text.count("\n") == 1 + len(series.values)
+        assert series.note in text
+        assert series.note in caption
+        for value in series.values[1:]:
+            assert value.error is None or f"{value.label}: {written(value)}, ± {value.off_by}" in caption
+        assert figures.to_png(found, "Linear regression").startswith(b"\x89PNG")
+    at_20 = ANALYSES["linear"].of(STATED, {"target": "cost", "columns": "age"}).release(data, 20.0, lambda _: None)
+    assert at_20.series[0].values[1].error is not None
+    exact = question.exact(data, lambda _: None).series[0]
+    assert exact.values[0].label == "intercept"
+
+
+def test_a_label_names_the_method_of_the_model_that_was_chosen(clinic_rows: Path) -> None:
+    data = Data(clinic_rows, STATED, None)
+    for slug, form, chosen, said in (
+        ("linear", {"target": "cost", "columns": "age"}, linear.METHODS, "noise on sums of products"),
+        ("logistic", {"target": "smoker", "columns": "age"}, logistic.METHODS, "noise on the objective"),
+    ):
+        for method in chosen:
+            question = ANALYSES[slug].of(STATED, {**form, "method": method})
+            found = question.release(data, 5.0, lambda _: None)
+            [line] = [line for line in label(question, STATED, found).lines if line.name == "mechanism"]
+            known = [words for name, words in chosen.items() if name == method or method == "auto"]
+            assert line.text.partition(" (lapwing")[0] in known
+        assert any(words.startswith(said) for words in chosen.values())
+
+
+def test_a_model_begins_with_a_question_that_can_be_asked() -> None:
+    """With month as the first column that can be predicted, it was to be predicted from itself."""
+    month = StatedColumn("month", "integer", (1, 12), tuple(map(str, range(1, 13))))
+    towns = StatedColumn("town", "text", None, tuple(f"t{i}" for i in range(30)))
+    delay = StatedColumn("delay", "number", (0, 100))
+    for columns, target, begins in (
+        ((month, delay), "month", ["delay"]),
+        ((towns, month, delay), "month", ["delay"]),
+        ((StatedColumn("late", "boolean"), month), "late", ["month"]),
+    ):
+        stated = replace(STATED, columns=(STATED.columns[0], *columns))
+        begun = questions.question(stated, "logistic", None)
+        assert (begun.asked["target"], begun.asked["columns"], begun.complaint) == (target, begins, "")
+        assert questions.question(stated, "linear", None).complaint == ""
+    assert not questions.possible(replace(STATED, columns=(STATED.columns[0], month)))["logistic"]
+    assert not questions.possible(replace(STATED, columns=(STATED.columns[0], delay)))["linear"]
 
 
 def test_no_sentence_of_a_forecast_ends_twice() -> None:

@@ -82,9 +82,10 @@ def written(value: Value) -> str:
 
 def _panels(result: Result) -> list[tuple[Series, ...]]:
     """Series that share a picture: all along one axis; of bars each has its own."""
+    drawn = result.drawn or result.series
     if result.shape in ("curve", "points"):
-        return [result.series]
-    return [(series,) for series in result.series[:MOST_PANELS]]
+        return [drawn]
+    return [(series,) for series in drawn[:MOST_PANELS]]
 
 
 def _lying(axes: Axes, panel: Sequence[Series], result: Result) -> None:
@@ -139,10 +140,13 @@ def _caption(result: Result) -> str:
     if result.loss is None:
         return "exact, and not private: for those who may see the data anyway"
     parts = [f"private: {plainly(str(result.loss))}"]
-    if any(_ends(value) for series in result.series for value in series.values):
+    if any(_ends(value) for series in result.drawn or result.series for value in series.values):
         sure = digits.percent(result.confidence)
         what = "noise only, not for rows that are left out" if result.rows_used else "the answer before noise"
         parts.append(f"orange: {sure} interval for {what}")
+    for series in result.series if result.drawn else ():  # the numbers that the picture follows from
+        parts += [f"{value.label}: {written(value)}, ± {value.off_by}" for value in series.values if value.error]
+        parts.append(series.note)
     if max((len(series.values) for series in result.series), default=0) > MOST_BARS and result.shape in (
         "bars",
         "table",

@@ -67,7 +67,7 @@ def label(
         Line("epsilon", "Epsilon ε", written_up(float(explanation.data["epsilon"]))),
         Line("delta", "Delta δ", written_up(float(explanation.data["delta"]))),
         Line("in words", "In words", explanation.text),
-        Line("mechanism", "Mechanism", shown.mechanism),
+        Line("mechanism", "Mechanism", result.mechanism or shown.mechanism),
         Line("stated", "Stated", _stated(statement)),
         Line("contributions", "Rows that count", _contributions(analysis, statement)),
         *_errors(

@@ -71,6 +71,10 @@ class Result:
     notes: tuple[str, ...] = ()
     rows_used: str = ""
     """Of how many rows of a person the answer is, where a person may have more: "at most 6 rows of each plane"."""
+    drawn: tuple[Series, ...] = ()
+    """What a picture shows, where that is computed from the numbers: the line of two coefficients."""
+    mechanism: str = ""
+    """How noise was added, where that was chosen meanwhile."""
 
     @property
     def private(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, exp, sqrt
 from statistics import NormalDist
 from typing import Any, Self
@@ -121,7 +121,7 @@ class Local(Analysis):
             progress(0.5)
             result = self._collected(protocol, values, statement, loss)
             progress(1.0)
-            return replace(result, rows_used=f"one row of each {loss.unit}" if statement.unit else "")
+            return result
 
         return on_record(data, look)
 

@@ -3,7 +3,7 @@ import { LitElement, css, html, nothing, type PropertyValues, type TemplateResul
 import { live } from "lit/directives/live.js";
 import "../lib/epsilon.js";
 import { chart, type Mark, type Point } from "../lib/chart.js";
-import { accuracyAt, accuracyPlace, down, epsilonFor, errorAt, offBy, range, up } from "../math/lab.js";
+import { accuracyAt, accuracyPlace, compared, down, epsilonFor, errorAt, offBy, range, up } from "../math/lab.js";
 import type { QuestionHandles, Band } from "./kinds.js";
 import { calm, sure, said } from "./look.js";
 import "./meter.js";
@@ -153,7 +153,7 @@ export class Handles extends LitElement {
     const unit = least ? crowdOf(asking) : band.measured_in;
     const label = least
       ? `Show ${band.output} that at least so many ${unit} have${bands.length > 1 ? ":" : ""}`
-      : `Accept an error of ${word}${bands.length > 1 ? (alike ? `, in ${shared},` : ", for the output") : ""}`;
+      : `Accept an error ${alike && bands.length > 1 ? `in the ${shared} ` : ""}of ${word}${bands.length > 1 && !alike ? ", for the output" : ""}`;
     return html`<div class="accuracy">
       <label class="name" for="accuracy">${label}</label>${choice}
       <input id="accuracy" type="range" min="0" max=${STEPS} step="1" .value=${String(accuracyPlace(shown, STEPS, ends))}
@@ -243,8 +243,7 @@ export class Handles extends LitElement {
       marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
     const crowds = others.map(({ people }) => sized(people));
-    const most = others.reduce<(typeof others)[number] | null>((a, b) => (a && a.people > b.people ? a : b), null);
-    const change = compared(most?.points ?? [], mine, (most?.people ?? 0) > asking.people);
+    const change = compared([...others, { people: asking.people, points: mine }]);
     const exact = asking.places.find((_, place) => band.errors.slice(place).every((one) => one === 0));
     const none =
       exact === undefined || least ? "" : ` From ε = ${said(exact)} on it is 0, which this axis cannot show.`;
@@ -298,16 +297,6 @@ export class Handles extends LitElement {
       @media print { .two { display: none; } }
     `,
   ];
-}
-/** How the error changes with more rows, over all places that both lines have. */
-function compared(theirs: readonly Point[], mine: readonly Point[], more: boolean): string {
-  const known = new Map(mine);
-  const apart = theirs.flatMap(([epsilon, error]) => {
-    const one = known.get(epsilon);
-    return one === undefined || Math.abs(Math.log(error / one)) <= 0.01 ? [] : [error > one === more];
-  });
-  if (apart.every((larger) => larger)) return "larger";
-  return apart.some((larger) => larger) ? "smaller at some ε and larger at others" : "smaller";
 }
 
 customElements.define("lw-handles", Handles);

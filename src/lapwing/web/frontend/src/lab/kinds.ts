@@ -21,6 +21,8 @@ export interface Result {
   confidence: number;
   notes: string[];
   rows_used: string;
+  drawn: Series[];
+  mechanism: string;
 }
 
 export interface Band {

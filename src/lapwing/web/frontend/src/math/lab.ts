@@ -56,6 +56,20 @@ export function range(places: readonly number[], errors: Errors): [number, numbe
   return [Math.max(...all), Math.min(...all)];
 }
 
+/** How the error changes with more people: by all neighbouring crowds, at all places that their lines share. */
+export function compared(lines: readonly { people: number; points: readonly (readonly [number, number])[] }[]): string {
+  const rising = [...lines].sort((a, b) => a.people - b.people);
+  const apart = rising.slice(1).flatMap(({ points }, before) => {
+    const known = new Map(rising[before]?.points);
+    return points.flatMap(([epsilon, error]) => {
+      const fewer = known.get(epsilon);
+      return fewer === undefined || Math.abs(Math.log(error / fewer)) <= 0.01 ? [] : [error > fewer];
+    });
+  });
+  if (apart.every((larger) => larger)) return "larger";
+  return apart.some((larger) => larger) ? "smaller at some ε and larger at others" : "smaller";
+}
+
 /** Rounded to so many digits, never below: what is asked for is enough for what is promised. */
 export function up(value: number, digits: number): number {
   if (!(value > 0)) return 0;
