@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 from clinic_bench import HELPLINE
 from markupsafe import escape
@@ -17,8 +18,8 @@ from lapwing.curator import NO_LEDGER
 from lapwing.mechanisms import Gaussian
 from lapwing.privacy import Ledger
 from lapwing.web import lab
-from lapwing.web.lab import figures, questions, releases, streams
-from lapwing.web.lab.analyses import ANALYSES, effects, linear, logistic
+from lapwing.web.lab import figures, proposals, questions, releases, streams
+from lapwing.web.lab.analyses import ANALYSES, anonymous, effects, filters, linear, logistic
 from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis, blank
 from lapwing.web.lab.analyses.quantiles import RANKS
 from lapwing.web.lab.analysis import Data
@@ -87,13 +88,53 @@ def test_each_quantile_has_a_line_of_its_own_and_what_they_share_is_said_once(tm
     alone = (
         ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"}).release(data, 1.0, lambda _: None).notes
     )
-    assert "ranks from the exact median" in alone[0]
+    assert "ranks (of about 3,000 rows) from the exact median" in alone[0]
     assert alone[1] == RANKS
     at_8 = ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"})
-    assert at_8.release(data, 8.0, lambda _: None).notes[0].startswith("at most 1 rank from the exact median")
+    assert at_8.release(data, 8.0, lambda _: None).notes[0].startswith("at most 1 rank (of about 3,000")
     lines = {line.name: line.text for line in label(at_8, STATED, at_8.release(data, 8.0, lambda _: None)).lines}
-    assert lines["error"] == "median: ± 1 rank"
+    assert lines["error"] == "median: ± 1 rank among about 3,000 rows"
     assert not any(note.startswith("median") for note in alone)
+
+
+def test_quantiles_have_as_many_digits_as_say_something_and_ranks_a_denominator(clinic_rows: Path) -> None:
+    """−26.3155 was said of minutes, and "1,504 ranks" of nobody knew how many."""
+    data = Data(clinic_rows, STATED, None)
+    for column, digits in (("cost", 0), ("age", 0)):
+        question: Any = ANALYSES["quantiles"].of(STATED, {"column": column})
+        assert question.digits == digits
+        found = question.release(data, 1.0, lambda _: None)
+        assert all(value.value == round(value.value or 0, digits) for value in found.series[0].values)
+        assert found.notes[0].startswith("0.25 quantile: at most ")
+        assert " ranks (of about 3,000 rows) from the exact 25 % quantile" in found.notes[0]
+    narrow = StatedColumn("share", "number", (0, 1))
+    assert ANALYSES["quantiles"].of(replace(STATED, columns=(narrow,)), {"column": "share"}).digits == 3  # type: ignore[attr-defined]
+    for most, said in ((1, "among about 3,000 rows"), (6, "among at most 18,000 rows")):
+        bands = question.preview(replace(STATED, max_rows_per_unit=most), (1.0,)).bands
+        assert {band.condition for band in bands if band.measured_in == "ranks"} == {said}
+
+
+def test_a_look_for_keys_says_how_many_people_a_key_needs(tmp_path: Path) -> None:
+    assert proposals.people_for_keys(STATED, 0.1) is None, "without delta there is no look for keys"
+    stated = replace(STATED, delta=1e-6)
+    needed = proposals.people_for_keys(stated, 0.1)
+    assert needed is not None
+    assert needed > 100
+    assert proposals.people_for_keys(stated, 1.0) < needed  # type: ignore[operator]
+    rows = tmp_path / "rows.csv"
+    rows.write_text("patient,region,age,smoker,visits,cost\n1,North,30,true,2,5\n", encoding="utf-8")
+    found = proposals.private_keys(Data(rows, stated, Ledger(tmp_path / "ledger.db")), "region", 0.1)
+    assert f"(about {needed:,} people are needed at this price). Pay more" in found.why
+
+
+def test_classes_that_are_left_out_of_a_list_are_counted_and_the_smallest_are_shown() -> None:
+    values = [Value(str(place), float(400 - place)) for place in range(322)]
+    largest, smallest = anonymous._listed(values)
+    assert largest.name == "rows alike: the 50 largest of 322 classes"
+    assert [value.label for value in (*largest.values[:1], *largest.values[-1:])] == ["0", "49"]
+    assert (smallest.name, smallest.values[-1].value) == ("rows alike: the 5 smallest", 79.0)
+    [every] = anonymous._listed(values[:55])
+    assert len(every.values) == 55
 
 
 def test_no_rank_is_further_off_than_there_are_rows() -> None:
@@ -504,6 +545,33 @@ def test_a_forecast_of_sql_says_for_how_many_rows_it_holds() -> None:
     found = Result("number", (Series("mean of cost", (Value("", 5.0, 4.0, 6.0),)),), loss=lw.PureDP(1))
     lines = {line.name: line.text for line in label(mean, STATED, found).lines}
     assert "The error is for 3,000 rows; fewer rows match the condition, so it will be larger" in lines["error"]
+
+
+def test_the_forecast_of_a_filtered_mean_warns_in_its_sentence_or_knows_how_many_rows_match() -> None:
+    """ "± 35.9 among 3,000 rows" was said of a question that 394 rows matched, which came with ± 203."""
+    region = {"where": "region", "equals": "North"}
+    sql = f"SELECT AVG(cost) AS c, COUNT(*) AS n FROM {STATED.name}"
+    for slug, form in (("mean", {"column": "cost", **region}), ("sql", {"sql": f"{sql} WHERE smoker"})):
+        [first, *_] = ANALYSES[slug].of(STATED, form).preview(STATED, (1.0,)).bands
+        assert (first.condition, first.caveat) == ("among 3,000 rows", filters.FEWER)
+        question: Any = ANALYSES[slug].of(STATED, {**form, "matching": "400"})
+        [band, *rest] = question.preview(STATED, (1.0,)).bands
+        assert (band.condition, band.caveat) == ("among 400 rows", "")
+        assert band.errors[0] == question.query(blank(STATED)).quote(epsilon=1, count=400).expected[0].error
+        assert not any(one.caveat for one in rest), "a count is no less accurate for fewer rows"
+        assert "count=400" in question.script(STATED, 1.0)
+        sizes = [shown.bands[0].condition for _, shown in effects.of_people(question, STATED)]
+        assert sizes == ["among 40 rows", "among 400 rows", "among 4,000 rows"]
+        value = Value("", 5.0, 4.0, 1e4)
+        answer = Answer(slug, "", {}, 1.0, Result("number", (Series(band.output, (value,)),)))
+        [one] = differences(question, question.preview(STATED, (1.0,)), answer, STATED)
+        assert one.why.startswith("The forecast assumes 400 rows that match the condition, as you stated.")
+    for slug, form in (("mean", {"column": "cost"}), ("sql", {"sql": sql})):
+        question = ANALYSES[slug].of(STATED, {**form, "matching": "400"})
+        assert not any(band.caveat for band in question.preview(STATED, (1.0,)).bands)
+        assert question.matching == 0, "nothing is filtered"
+    asked = questions.question(STATED, "mean", [("column", "cost"), *region.items(), ("matching", "-1")])
+    assert asked.complaint.startswith("About how many rows match = '-1': must be a whole number from 1")
 
 
 def test_where_each_row_is_protected_every_text_counts_rows() -> None:

@@ -113,7 +113,7 @@ def _along(axes: Axes, panel: Sequence[Series], result: Result) -> None:
     for place, series in enumerate(panel):
         drawn = [(point.x, point.value) for point in series.values if point.x is not None and point.value is not None]
         colour = shades[place % len(shades)] if result.private else (INK, *shades[1:])[place % len(shades)]
-        marker = "o" if result.shape == "points" or len(drawn) < 30 else ""
+        marker = "o" if result.shape == "points" or (len(drawn) < 30 and not result.drawn) else ""
         style = "" if result.shape == "points" else "-"
         axes.plot(
             [x for x, _ in drawn], [y for _, y in drawn], linestyle=style or "none", marker=marker, ms=4.5, lw=1.2,

@@ -54,7 +54,9 @@ def differences(analysis: Analysis, preview: Preview, answer: Answer, statement:
             why = _of_secret_groups(high, foretold)
         else:
             groups = analysis.groups(statement) if isinstance(analysis, CuratedAnalysis) else len(errors)
-            why = _why(low, high, foretold, groups, statement.crowd_size)
+            matching = analysis.matching if isinstance(analysis, CuratedAnalysis) else 0
+            rows = f"{matching:,} rows that match the condition" if matching else statement.crowd_size
+            why = _why(low, high, foretold, groups, rows)
         if _says_nothing(analysis, series, statement):
             why += " This interval is as wide as the bounds, so the answer says almost nothing."
         least, most = (pick(inside, key=lambda value: value.error or 0.0).off_by for pick in (min, max))

@@ -136,7 +136,8 @@ def _errors(shown: Preview, of_people: bool, basis: Sequence[str]) -> list[Line]
             guesses.append(f"{band.output}: about {said}")
             why[band.why] = None
         else:
-            bounds.append(f"{band.output}: {said}")
+            of = f" {band.condition}" if band.measured_in == "ranks" and band.condition else ""
+            bounds.append(f"{band.output}: {said}{of}")
     if bounds:
         said = ". ".join(("; ".join(bounds), *(f"{rest[0].upper()}{rest[1:]}" for rest in basis)))
         named = "Error from noise" if shown.rows_used else "Error"

@@ -158,6 +158,12 @@ function filtering(place: HTMLElement): void {
       if (!able?.has(where.value)) input.value = "";
     }
   };
+  const matching = place.querySelector<HTMLInputElement>("[name=matching]");
+  const known = (): void => {
+    if (matching) matching.closest("label")!.hidden = !where.value; // of all rows, the number of people is stated
+  };
+  where.addEventListener("input", known);
+  known();
   where.addEventListener("input", fit); // before a price is asked for
   fit();
 }

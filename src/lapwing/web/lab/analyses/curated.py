@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from math import isclose
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from lapwing.curator import NO_LEDGER, Answer, Query, Unprotected
 from lapwing.curator.ask.quote import Expectation
@@ -101,7 +101,7 @@ class CuratedAnalysis(Analysis):
 
     def rows_per_group(self, statement: Statement, epsilon: float = 1.0) -> int:
         """How many rows each group has, as far as the public knows: as if groups were equally large."""
-        return max(1, statement.people // max(1, self.groups(statement)))
+        return max(1, (self.matching or statement.people) // max(1, self.groups(statement)))
 
     def delta(self, statement: Statement) -> float:
         """What a release needs of delta: nothing, unless secret keys are shown."""
@@ -109,6 +109,16 @@ class CuratedAnalysis(Analysis):
 
     secret: bool = False
     """Whether it is about groups that nobody stated."""
+    matching: int = 0
+    """About how many rows its condition holds for, if that was stated."""
+
+    def sized(self, factor: float) -> Self:
+        """The same question among so many times as many rows that match."""
+        return replace(self, matching=max(1, round(self.matching * factor))) if self.matching else self  # type: ignore[type-var]
+
+    def caveat(self, statement: Statement) -> str:
+        """What makes an error larger than its forecast, as a sentence for everybody."""
+        return ""
 
     def condition(self, statement: Statement) -> str:
         """Of how many rows the forecast of a mean is, where it may well be of fewer."""
@@ -137,7 +147,8 @@ class CuratedAnalysis(Analysis):
         )
         if condition := self.condition(statement):
             by_rows = needs_rows(query, **spend)
-            bands = tuple(replace(band, condition=condition) if band.output in by_rows else band for band in bands)
+            said = {"condition": condition, "caveat": self.caveat(statement)}
+            bands = tuple(replace(band, **said) if band.output in by_rows else band for band in bands)
         notes, used = lab_notes(quotes[0].notes), rows_used(statement, quotes[0].counted)
         return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism, used)
 

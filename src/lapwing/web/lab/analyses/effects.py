@@ -8,7 +8,7 @@ import lapwing as lw
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, rows
 from lapwing.web.lab.analyses.count import condition
-from lapwing.web.lab.analyses.curated import CONFIDENCE, blank
+from lapwing.web.lab.analyses.curated import CONFIDENCE, CuratedAnalysis, blank
 from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.result import Preview, Result, Series, Value
@@ -21,8 +21,12 @@ REACH = tuple(share / 10 for share in range(1, 21))
 
 def of_people(analysis: Analysis, statement: Statement) -> tuple[tuple[int, Preview], ...]:
     """The preview for a tenth of the people, for as many as were stated, and for ten times as many. No data is read."""
-    sizes = dict.fromkeys(max(1, round(statement.people * factor)) for factor in FACTORS)
-    return tuple((people, analysis.preview(replace(statement, people=people))) for people in sizes)
+    sizes = {max(1, round(statement.people * factor)): factor for factor in FACTORS}
+    asked = {
+        people: analysis.sized(size) if isinstance(analysis, CuratedAnalysis) else analysis
+        for people, size in sizes.items()
+    }
+    return tuple((people, question.preview(replace(statement, people=people))) for people, question in asked.items())
 
 
 def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:

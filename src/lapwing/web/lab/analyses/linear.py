@@ -162,7 +162,10 @@ class Linear(Model):
         """What the errors of slopes are about."""
         if np.isnan(_ends(model)).all():
             return ()
-        return ("the error of a slope covers the noise, and that these rows are a sample",)
+        return (
+            "the error of a slope covers the noise, and that these rows are a sample",
+            "no error of the intercept is known",
+        )
 
 
 def _ends(model: Any) -> synthetic.Floats:

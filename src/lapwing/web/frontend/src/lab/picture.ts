@@ -209,7 +209,12 @@ function curve(result: Result, series: Series, exact: Series | null): SVGTemplat
     marks.push({ kind: "band", ink: "noise", points: above, lower: below });
   }
   if (exact) marks.push({ kind: "line", ink: "exact", points: points(exact, ({ value }) => value) });
-  marks.push({ kind: "line", ink: "private", points: points(series, ({ value }) => value) });
+  const mine = points(series, ({ value }) => value);
+  marks.push({ kind: "line", ink: "private", points: mine });
+  if (mine.length < 30 && !result.drawn.length) {
+    if (exact) marks.push({ kind: "dots", ink: "exact", points: points(exact, ({ value }) => value) });
+    marks.push({ kind: "dots", ink: "private", points: mine });
+  }
   return chart({ ...axes(result, series, exact), marks, title: words(series, exact) });
 }
 
