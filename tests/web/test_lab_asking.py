@@ -95,6 +95,24 @@ def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(
     assert address in listed
 
 
+def test_an_epsilon_that_is_typed_has_the_error_of_its_own_quote(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    asked = {"column": "age", "epsilon": "0.3"}
+    told = client.get(f"/lab/{bench.id}/ask/mean/at", params=asked).json()
+    [band] = ANALYSES["mean"].of(bench.stated, asked).preview(bench.stated, (0.3,)).bands
+    assert told == {"epsilon": 0.3, "errors": [band.errors[0]]}
+    assert client.get(f"/lab/{bench.id}/ask/mean/at", params={**asked, "epsilon": "none"}).status_code == 422
+
+
+def test_no_line_of_an_answer_ends_within_a_percentage(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    page = client.get(released(client, bench, 0.1), headers=PERSON).text
+    told = page[page.index('id="guarantee"') : page.index('id="draws"')]
+    assert "\u00a0%" in told
+    assert not re.search(r"± [\d−]", told)
+    assert not re.search(r"\d %", told.replace("% confidence", ""))
+
+
 def test_what_was_spent_before_is_named_in_words_for_readers(lab_school: FastAPI, clinic_rows: Path) -> None:
     client, bench = brought(lab_school, clinic_rows)
     bench.earlier.append(str(lw.PureDP(0.5, unit="patient")))

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -29,7 +30,7 @@ from lapwing.web.lab.figures import to_csv, written
 from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.label import label
 from lapwing.web.lab.notebooks import notebook
-from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value, error_at, off_by
 from lapwing.web.lab.scripts import script
 from lapwing.web.lab.statement import StatedColumn
 from lapwing.web.wording import ROWS_FIELD, sentence
@@ -572,6 +573,40 @@ def test_the_forecast_of_a_filtered_mean_warns_in_its_sentence_or_knows_how_many
         assert question.matching == 0, "nothing is filtered"
     asked = questions.question(STATED, "mean", [("column", "cost"), *region.items(), ("matching", "-1")])
     assert asked.complaint.startswith("About how many rows match = '-1': must be a whole number from 1")
+
+
+def test_a_truth_value_that_is_compared_with_a_word_is_refused_in_words_of_the_page() -> None:
+    stated = replace(STATED, name="clinic")
+    for condition, said in (
+        ("smoker = 'yes'", "smoker is a yes-or-no column. Write smoker = true."),
+        ("smoker = 'N'", "smoker is a yes-or-no column. Write smoker = false."),
+        ("smoker = 1.5", "smoker is a yes-or-no column. Write smoker = true."),
+    ):
+        sql = f"SELECT COUNT(*) FROM clinic WHERE {condition}"
+        assert questions.question(stated, "sql", [("sql", sql)]).complaint.endswith(said)
+
+
+def test_an_error_is_forecast_at_the_epsilon_that_is_typed_and_rounded_as_it_is_released(clinic_rows: Path) -> None:
+    """47.1 on the page was 49.7 on the label, and 59.7, 59.8 and 60 were the same error."""
+    for low, high in pairwise(EPSILONS):
+        errors = [100 / epsilon**0.7 for epsilon in EPSILONS]
+        middle = (low + high) / 2
+        assert abs(error_at(errors, middle) - 100 / middle**0.7) < 1e-9
+    assert error_at([0.0] * len(EPSILONS), 0.3) == 0
+    assert error_at([5.0] * len(EPSILONS), 20) == 5
+    question = ANALYSES["linear"].of(STATED, {"target": "cost", "columns": "age"})
+    [at, *_] = question.preview(STATED, (0.3,)).bands
+    answer = question.release(Data(clinic_rows, STATED, None), 0.3, lambda _: None)
+    [line] = [line.text for line in label(question, STATED, answer).lines if line.name == "guess"]
+    assert f"about ± {off_by(at.errors[0] or 0)};" in line
+
+
+def test_three_times_as_likely_is_75_percent_sure_before_and_after_a_release() -> None:
+    """The slider said 75 % at ln 3, and the label 76 %: the double next to ln 3 is larger than it."""
+    three = next(epsilon for epsilon in EPSILONS if 1.09 < epsilon < 1.1)
+    assert lw.PureDP(three).explain().data["out_of_100_after"] == 75
+    assert lw.PureDP(three).explain().data["odds_factor"] <= 3
+    assert repr(three) in (WEB / "frontend" / "src" / "lib" / "epsilon.ts").read_text(encoding="utf-8")
 
 
 def test_where_each_row_is_protected_every_text_counts_rows() -> None:

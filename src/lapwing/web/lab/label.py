@@ -13,7 +13,7 @@ from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
-from lapwing.web.lab.result import Preview, Result, measured
+from lapwing.web.lab.result import Preview, Result, measured, off_by
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.service.plural import counted
 
@@ -131,7 +131,7 @@ def _errors(shown: Preview, of_people: bool, basis: Sequence[str]) -> list[Line]
             text = f"{band.output} that at least {have}{among}, with a probability of {sure} or more"
             lines.append(Line("shown", "Shown", f"{text}. A rarer one may be shown, too"))
             continue
-        said = f"± {measured(_plain(error), band.measured_in)}"
+        said = f"± {measured(off_by(error), band.measured_in)}"
         if band.why:
             guesses.append(f"{band.output}: about {said}")
             why[band.why] = None
@@ -145,7 +145,3 @@ def _errors(shown: Preview, of_people: bool, basis: Sequence[str]) -> list[Line]
     if guesses:
         lines.append(Line("guess", "Estimated error, not guaranteed", f"{'; '.join(guesses)}. {' '.join(why)}"))
     return lines
-
-
-def _plain(error: float) -> str:
-    return f"{math.ceil(error):,}" if error >= 1000 else written_up(error, 3)

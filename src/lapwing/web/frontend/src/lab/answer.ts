@@ -129,7 +129,7 @@ class Answer extends Asked<{ result: Result }> {
         const truth = other(exact, series, value)?.value;
         const bounded = after(exact, series, value);
         return html`<tr>${several || !labelled ? html`<td>${series.name}</td>` : nothing}${labelled ? html`<td>${value.label}</td>` : nothing}
-          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, error)}</td>${ranged ? html`<td class="right noise">${error === null ? "–" : `± ${offBy(error, 2, value.value as number)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
+          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, error)}</td>${ranged ? html`<td class="right noise">${error === null ? "–" : `±\u00a0${offBy(error, 2, value.value as number)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
           ${exact ? html`<td class="right exact">${typeof truth === "number" ? said(truth, 7) : "–"}</td>${cut ? html`<td class="right exact">${typeof bounded === "number" ? said(bounded, 7) : "–"}</td>` : nothing}` : nothing}</tr>`;
       })}</tbody></table>${(mine.drawn.length ? mine.drawn : mine.series).filter(({ note }) => note).map(({ note, name }) => html`<p class="quiet">${several ? `${name}: ${note}` : `${note[0]?.toUpperCase()}${note.slice(1)}`}.</p>`)}`;
   }

@@ -12,6 +12,12 @@ const STEPS = 60;
 /** How far off with fewer and with more people: asked for once the page is there. */
 export type Nearby = { people: number; bands: Band[] }[];
 
+/** How far off each output is at an epsilon between two places of the slider. */
+export interface Typed {
+  epsilon: number;
+  errors: (number | null)[];
+}
+
 /** What rests on more than what was stated is a guess, and no limit. */
 const limit = (band: Band): string => (band.why ? "about" : "at most");
 
@@ -45,6 +51,7 @@ export class Handles extends LitElement {
   static override properties = {
     asking: { attribute: false },
     nearby: { attribute: false },
+    typed: { attribute: false },
     epsilon: { type: Number },
     output: { state: true },
     wanted: { state: true },
@@ -54,6 +61,7 @@ export class Handles extends LitElement {
   };
   declare asking: QuestionHandles | null;
   declare nearby: Nearby | null;
+  declare typed: Typed | null;
   declare epsilon: number;
   /** Which output the second handle is about. */
   declare output: number;
@@ -68,7 +76,7 @@ export class Handles extends LitElement {
 
   constructor() {
     super();
-    this.asking = this.nearby = null;
+    this.asking = this.nearby = this.typed = null;
     this.epsilon = 1;
     this.output = 0;
     this.invalid = false;
@@ -94,6 +102,12 @@ export class Handles extends LitElement {
     return this.asking?.preview.bands[this.output] ?? null;
   }
 
+  /** How far off it is at the epsilon that is chosen: as the server says, and until then on the line between two places. */
+  private errorNow(asking: QuestionHandles, band: Band): number | null {
+    if (this.typed?.epsilon === this.epsilon) return this.typed.errors[this.output] ?? null;
+    return errorAt(asking.places, band.errors, this.epsilon);
+  }
+
   private move(epsilon: number, wanted: number | null = null): void {
     this.epsilon = epsilon;
     this.forget();
@@ -112,7 +126,7 @@ export class Handles extends LitElement {
     const { asking, band } = this;
     if (!asking) return html`<p>…</p>`;
     return html`<div class="two">
-        <lw-epsilon label="Spend" .value=${this.epsilon} about="that one ${asking.unit} is in the data" @epsilon=${(
+        <lw-epsilon label="Spend" .value=${this.epsilon} about="that one ${asking.unit} is in the data" except=${asking.preview.delta ? "leaving δ aside" : ""} @epsilon=${(
           event: CustomEvent<number>,
         ) => {
           event.stopPropagation();
@@ -146,7 +160,7 @@ export class Handles extends LitElement {
         : nothing;
     if (!ends)
       return html`<div class="accuracy"><span class="name">Accuracy ${choice}</span><p class="quiet">${band.why || "How far off it will be depends on the data, so it is not known beforehand."}</p></div>`;
-    const error = this.wanted ?? errorAt(asking.places, band.errors, this.epsilon);
+    const error = this.wanted ?? this.errorNow(asking, band);
     const shown = error ?? ends[1];
     const word = limit(band);
     const least = isThreshold(band);
@@ -193,7 +207,7 @@ export class Handles extends LitElement {
           : `, for an error of ${limit(band)} ${counted(said(still), band.measured_in)} in ${named(band, used(asking, band))}`;
       return html`This costs more than is left. You can still spend ${said(most)}${buys}. <button type="button" @click=${() => this.move(most)}>Take ${said(most)}</button>`;
     }
-    const error = band ? errorAt(asking.places, band.errors, this.epsilon) : null;
+    const error = band ? this.errorNow(asking, band) : null;
     if (!band || error === null)
       return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
@@ -229,7 +243,7 @@ export class Handles extends LitElement {
     };
     const marks: Mark[] = others.flatMap(({ people, points }) => line("quiet", points, said(people)));
     marks.push(...line("noise", mine, others.length ? said(asking.people) : ""));
-    const error = errorAt(asking.places, band.errors, this.epsilon);
+    const error = this.errorNow(asking, band);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
     const y = {
       from: Math.min(...all) / 1.3,

@@ -154,7 +154,7 @@ export function within(draws: readonly number[], value: number, distance: number
 }
 
 /** An error for people: no less than it is, also around the value as `asPrecise` writes it. */
-export function offBy(error: number, digits = 3, value = 0): string {
+export function offBy(error: number, digits = 2, value = 0): string {
   if (!(error > 0)) return "0";
   const fine = error >= 10 ** (digits - 1) ? 0 : Math.min(12, digits - 1 - Math.floor(Math.log10(error)));
   const unit = 10 ** fine;
