@@ -147,8 +147,10 @@ class CuratedAnalysis(Analysis):
         )
         if condition := self.condition(statement):
             by_rows = needs_rows(query, **spend)
-            said = {"condition": condition, "caveat": self.caveat(statement)}
-            bands = tuple(replace(band, **said) if band.output in by_rows else band for band in bands)
+            caveat = self.caveat(statement)
+            bands = tuple(
+                replace(band, condition=condition, caveat=caveat) if band.output in by_rows else band for band in bands
+            )
         notes, used = lab_notes(quotes[0].notes), rows_used(statement, quotes[0].counted)
         return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism, used)
 

@@ -234,15 +234,16 @@ export class Handles extends LitElement {
     const crowd = crowdOf(asking);
     const sized = (people: number): string => counted(said(people), crowd);
     const { left } = asking.budget;
-    // labels end before the rule "all that is left", which would cross them near the edge
-    const line = (ink: "quiet" | "noise", points: Point[], label: string): Mark[] => {
-      const drawn: Mark = { kind: "line", ink, points, dashed: ink === "quiet" };
-      const before = points.filter(([epsilon]) => epsilon <= left);
-      if (!label || left >= 10 || left < 3 || !before.length) return [{ ...drawn, label }];
-      return [drawn, { ...drawn, points: before, label }];
-    };
-    const marks: Mark[] = others.flatMap(({ people, points }) => line("quiet", points, said(people)));
-    marks.push(...line("noise", mine, others.length ? said(asking.people) : ""));
+    const line = (ink: "quiet" | "noise", points: Point[], label: string): Mark => ({
+      kind: "line",
+      ink,
+      points,
+      label,
+      dashed: ink === "quiet",
+      end: true,
+    });
+    const marks: Mark[] = others.map(({ people, points }) => line("quiet", points, said(people)));
+    marks.push(line("noise", mine, others.length ? said(asking.people) : ""));
     const error = this.errorNow(asking, band);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
     const y = {

@@ -56,6 +56,23 @@ export function range(places: readonly number[], errors: Errors): [number, numbe
   return [Math.max(...all), Math.min(...all)];
 }
 
+/** Rising heights moved so far apart that none is nearer to the next than a line: groups stay around their middle. */
+export function spread(heights: readonly number[], line: number): number[] {
+  const groups: { middle: number; count: number }[] = [];
+  for (const height of heights) {
+    groups.push({ middle: height, count: 1 });
+    for (let last = groups.length - 1; last > 0; last--) {
+      const [a, b] = [groups[last - 1]!, groups[last]!];
+      if (b.middle - a.middle >= ((a.count + b.count) / 2) * line) break;
+      const count = a.count + b.count;
+      groups.splice(last - 1, 2, { middle: (a.middle * a.count + b.middle * b.count) / count, count });
+    }
+  }
+  return groups.flatMap(({ middle, count }) =>
+    Array.from({ length: count }, (_, i) => middle + (i - (count - 1) / 2) * line),
+  );
+}
+
 /** How the error changes with more people: by all neighbouring crowds, at all places that their lines share. */
 export function compared(lines: readonly { people: number; points: readonly (readonly [number, number])[] }[]): string {
   const rising = [...lines].sort((a, b) => a.people - b.people);
