@@ -205,3 +205,25 @@ def test_the_quote_says_which_noise_a_delta_bought_and_why() -> None:
     )
     assert "delta" not in wide.quote(epsilon=1).notes[-1]
     assert wide.release(epsilon=1, delta=1e-6).notes[-1] == wide.quote(epsilon=1, delta=1e-6).notes[-1]
+
+
+def test_a_quote_says_that_people_count_towards_a_key_by_the_rows_that_are_used() -> None:
+    """A key that 188 planes had was often not shown, although "a key of at least 163 planes is shown" was promised."""
+    source = pl.DataFrame({"plane": [1], "dest": ["CVG"]})
+    opened = {"types": {"plane": "integer", "dest": "text"}, "population": 4000}
+    asked = "a key of at least {} is shown with a probability of 95 % or more"
+    for limits, used in (
+        ({"max_rows_per_unit": 6}, "up to 6 per plane"),
+        ({}, "one per plane"),
+        ({"max_groups_per_unit": 3, "max_rows_per_group": 2}, "up to 2 per plane and group, in up to 3 groups"),
+    ):
+        table = lw.open(source, unit="plane", **opened, **limits)  # type: ignore[arg-type]
+        quote = table.group_by("dest").agg(lw.count()).quote(epsilon=1, delta=1e-6)
+        assert quote.counted == used
+        needed = f"{quote.expected[0].error:.0f} planes among the rows used ({used})"
+        assert asked.format(needed) in " ".join(str(quote).split())
+    rows = lw.open(source, unit=lw.EACH_ROW, **opened).group_by("dest").agg(lw.count())  # type: ignore[arg-type]
+    assert rows.quote(epsilon=1, delta=1e-6).counted == ""
+    assert "rows is shown with" in " ".join(str(rows.quote(epsilon=1, delta=1e-6)).split())
+    answer = table.group_by("dest").agg(lw.count()).release(epsilon=1, delta=1e-6)
+    assert answer.provenance["counted"] == used

@@ -446,6 +446,8 @@ DECLARE = "{column} is text (in a CSV, everything is until it is declared). Writ
         ("region IN ('North', 2)", "region IN ('North', 2)", "region is text. Write text in quotes: '2'."),
         ("age = '30'", "age = '30'", "Write numbers without quotes: 30."),
         ("age = 'old'", "age = 'old'", "Compare values of one kind"),
+        ("smoker = 'Yes'", "smoker = 'Yes'", "Write smoker = true, or only smoker, or NOT smoker."),
+        ("smoker IN ('n')", "smoker IN ('n')", "Write smoker = false, or only smoker, or NOT smoker."),
         ("NOT age", "NOT age", "Write a comparison"),
         ("smoker AND age", "smoker AND age", "Write a comparison"),
         ("age + region > 3", "age + region", "CAST(x AS number)"),

@@ -577,8 +577,22 @@ def test_a_low_bound_biases_and_a_high_one_needs_noise(world: World, tmp_path: P
     assert bias[0] > 40
     assert bias[-1] < 0.01
     assert 0 < both.index(min(both)) < len(both) - 1
-    with pytest.raises(InvalidParameter, match="nothing is clipped"):
-        effects.of_clipping(asked("clinic", "count", {}), data, 0.1, quiet)
+
+
+def test_other_bounds_are_compared_for_one_mean_and_for_nothing_else(tmp_path: Path) -> None:
+    """Quantiles and means of groups were shown the error of the mean of the whole table, with the whole epsilon."""
+    for slug, form in (
+        ("count", {}),
+        ("quantiles", {"column": "cost"}),
+        ("groups", {"by": "region", "measures": ["count", "mean"], "column": "cost"}),
+        ("histogram", {"column": "age"}),
+    ):
+        question = asked("clinic", slug, form)
+        assert effects.clippable(question, CLINIC) is None
+        with pytest.raises(InvalidParameter, match="is not one mean of a column"):
+            effects.of_clipping(question, Data(tmp_path / "no-file", CLINIC, None), 0.1, quiet)
+    mean = asked("clinic", "mean", {"column": "cost", "where": "region", "equals": "North"})
+    assert effects.clippable(mean, CLINIC) == CLINIC.column("cost")
 
 
 def test_missing_values_and_rows_that_a_filter_leaves_out_are_not_clipped(tmp_path: Path) -> None:

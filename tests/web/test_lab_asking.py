@@ -83,7 +83,7 @@ def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(
     client, bench = brought(lab_school, clinic_rows)
     address = released(client, bench, 0.5)
     assert spent(bench) == 0.5
-    page = client.get(address, headers=PERSON).text
+    page = client.get(address, headers=PERSON).text.replace("\u00a0", " ")
     [answer] = bench.answers
     value = answer.result.series[0].values[0].value
     assert value is not None
@@ -93,6 +93,40 @@ def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(
     assert "63 % sure" in page  # e^0.5/(1 + e^0.5) is 0.6225, rounded up
     listed = client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
     assert address in listed
+
+
+def test_an_epsilon_that_is_typed_has_the_error_of_its_own_quote(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    asked = {"column": "age", "epsilon": "0.3"}
+    told = client.get(f"/lab/{bench.id}/ask/mean/at", params=asked).json()
+    [band] = ANALYSES["mean"].of(bench.stated, asked).preview(bench.stated, (0.3,)).bands
+    assert told == {"epsilon": 0.3, "errors": [band.errors[0]]}
+    assert client.get(f"/lab/{bench.id}/ask/mean/at", params={**asked, "epsilon": "none"}).status_code == 422
+
+
+def test_no_line_of_an_answer_ends_within_a_percentage(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    page = client.get(released(client, bench, 0.1), headers=PERSON).text
+    told = page[page.index('id="guarantee"') : page.index('id="draws"')]
+    assert "\u00a0%" in told
+    assert not re.search(r"± [\d−]", told)
+    assert not re.search(r"\d %", told)
+
+
+def test_what_was_spent_before_is_named_in_words_for_readers(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    bench.earlier.append(str(lw.PureDP(0.5, unit="patient")))
+    page = client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
+    assert "Spent before you started over: ε = 0.5 for each patient." in page
+    assert "add_remove" not in page
+
+
+def test_an_answer_without_scripts_says_of_which_rows_it_is(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows, max_rows_per_unit=6)
+    asked = client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
+    assert "over at most 6 rows of each patient (noise only)" in asked
+    page = client.get(released(client, bench), headers=PERSON).text
+    assert "This is over at most 6 rows of each patient. An interval is for the noise only" in page
 
 
 def test_a_question_that_makes_no_sense_is_answered_with_what_to_write_and_costs_nothing(

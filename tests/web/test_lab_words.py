@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 from clinic_bench import HELPLINE
 from markupsafe import escape
@@ -17,8 +19,8 @@ from lapwing.curator import NO_LEDGER
 from lapwing.mechanisms import Gaussian
 from lapwing.privacy import Ledger
 from lapwing.web import lab
-from lapwing.web.lab import figures, questions, releases, streams
-from lapwing.web.lab.analyses import ANALYSES, effects
+from lapwing.web.lab import figures, proposals, questions, releases, streams
+from lapwing.web.lab.analyses import ANALYSES, anonymous, effects, filters, linear, logistic
 from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis, blank
 from lapwing.web.lab.analyses.quantiles import RANKS
 from lapwing.web.lab.analysis import Data
@@ -28,8 +30,9 @@ from lapwing.web.lab.figures import to_csv, written
 from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.label import label
 from lapwing.web.lab.notebooks import notebook
-from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value, error_at, off_by
 from lapwing.web.lab.scripts import script
+from lapwing.web.lab.statement import StatedColumn
 from lapwing.web.wording import ROWS_FIELD, sentence
 
 CLINIC = EXAMPLES["clinic"]
@@ -86,13 +89,53 @@ def test_each_quantile_has_a_line_of_its_own_and_what_they_share_is_said_once(tm
     alone = (
         ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"}).release(data, 1.0, lambda _: None).notes
     )
-    assert "ranks from the exact median" in alone[0]
+    assert "ranks (of about 3,000 rows) from the exact median" in alone[0]
     assert alone[1] == RANKS
     at_8 = ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"})
-    assert at_8.release(data, 8.0, lambda _: None).notes[0].startswith("at most 1 rank from the exact median")
+    assert at_8.release(data, 8.0, lambda _: None).notes[0].startswith("at most 1 rank (of about 3,000")
     lines = {line.name: line.text for line in label(at_8, STATED, at_8.release(data, 8.0, lambda _: None)).lines}
-    assert lines["error"] == "median: ± 1 rank"
+    assert lines["error"] == "median: ± 1 rank among about 3,000 rows"
     assert not any(note.startswith("median") for note in alone)
+
+
+def test_quantiles_have_as_many_digits_as_say_something_and_ranks_a_denominator(clinic_rows: Path) -> None:
+    """−26.3155 was said of minutes, and "1,504 ranks" of nobody knew how many."""
+    data = Data(clinic_rows, STATED, None)
+    for column, digits in (("cost", 0), ("age", 0)):
+        question: Any = ANALYSES["quantiles"].of(STATED, {"column": column})
+        assert question.digits == digits
+        found = question.release(data, 1.0, lambda _: None)
+        assert all(value.value == round(value.value or 0, digits) for value in found.series[0].values)
+        assert found.notes[0].startswith("0.25 quantile: at most ")
+        assert " ranks (of about 3,000 rows) from the exact 25 % quantile" in found.notes[0]
+    narrow = StatedColumn("share", "number", (0, 1))
+    assert ANALYSES["quantiles"].of(replace(STATED, columns=(narrow,)), {"column": "share"}).digits == 3  # type: ignore[attr-defined]
+    for most, said in ((1, "among about 3,000 rows"), (6, "among at most 18,000 rows")):
+        bands = question.preview(replace(STATED, max_rows_per_unit=most), (1.0,)).bands
+        assert {band.condition for band in bands if band.measured_in == "ranks"} == {said}
+
+
+def test_a_look_for_keys_says_how_many_people_a_key_needs(tmp_path: Path) -> None:
+    assert proposals.people_for_keys(STATED, 0.1) is None, "without delta there is no look for keys"
+    stated = replace(STATED, delta=1e-6)
+    needed = proposals.people_for_keys(stated, 0.1)
+    assert needed is not None
+    assert needed > 100
+    assert proposals.people_for_keys(stated, 1.0) < needed  # type: ignore[operator]
+    rows = tmp_path / "rows.csv"
+    rows.write_text("patient,region,age,smoker,visits,cost\n1,North,30,true,2,5\n", encoding="utf-8")
+    found = proposals.private_keys(Data(rows, stated, Ledger(tmp_path / "ledger.db")), "region", 0.1)
+    assert f"(about {needed:,} people are needed at this price). Pay more" in found.why
+
+
+def test_classes_that_are_left_out_of_a_list_are_counted_and_the_smallest_are_shown() -> None:
+    values = [Value(str(place), float(400 - place)) for place in range(322)]
+    largest, smallest = anonymous._listed(values)
+    assert largest.name == "rows alike: the 50 largest of 322 classes"
+    assert [value.label for value in (*largest.values[:1], *largest.values[-1:])] == ["0", "49"]
+    assert (smallest.name, smallest.values[-1].value) == ("rows alike: the 5 smallest", 79.0)
+    [every] = anonymous._listed(values[:55])
+    assert len(every.values) == 55
 
 
 def test_no_rank_is_further_off_than_there_are_rows() -> None:
@@ -168,8 +211,51 @@ def test_keys_that_nobody_stated_have_a_threshold_and_no_error() -> None:
     found = Result("bars", (Series("n", (Value("North", 5.0),)),), loss=lw.ApproxDP(1, 1e-7))
     lines = {line.name: line.text for line in label(question, stated, found, preview=shown).lines}
     assert lines["shown"].startswith("a value of region that at least ")
-    assert "people have, with a probability of 95 % or more" in lines["shown"]
+    assert "people have among the rows that count" in lines["shown"]
     assert "region" not in lines["error"]
+
+
+def test_a_key_is_shown_by_the_people_who_have_it_among_the_rows_that_count() -> None:
+    """188 planes flew to CVG, 163 are needed, and CVG was shown in 14 of 30 runs: only six rows of each counted."""
+    stated = replace(STATED, delta=1e-6, max_rows_per_unit=6)
+    stated = replace(stated, columns=tuple(replace(column, keys=()) for column in stated.columns))
+    question = ANALYSES["sql"].of(stated, {"sql": f"SELECT region, COUNT(*) AS n FROM {stated.name} GROUP BY region"})
+    found = Result("bars", (Series("n", (Value("North", 5.0),)),), loss=lw.ApproxDP(1, 1e-7))
+    for statement, among in (
+        (stated, " among the rows that count (at most 6 rows of each patient), with"),
+        (replace(stated, max_rows_per_unit=1), " among the rows that count (one row of each patient), with"),
+        (replace(stated, unit="", max_rows_per_unit=1), "rows have, with"),
+    ):
+        lines = {line.name: line.text for line in label(question, statement, found).lines}
+        assert among in lines["shown"]
+
+
+def test_an_error_says_that_it_is_of_the_rows_that_count(tmp_path: Path) -> None:
+    """Of 20,000 rows, "count is about 12,945, ± 60" was said where at most six of each plane counted."""
+    stated = replace(STATED, max_rows_per_unit=6)
+    CLINIC.write(tmp_path / "rows.parquet")
+    over = "at most 6 rows of each patient"
+    for slug, form in (("count", {}), ("mean", {"column": "age"}), ("histogram", {"column": "age"})):
+        question = ANALYSES[slug].of(stated, form)
+        assert question.preview(stated, (1.0,)).rows_used == over
+        answer = question.release(Data(tmp_path / "rows.parquet", stated, None), 1.0, lambda _: None)
+        assert answer.rows_used == over
+        assert f"over {over}; low and high are for the noise only" in to_csv(answer)
+        assert figures._caption(answer).endswith("orange: 95 % interval for noise only, not for rows that are left out")
+        assert {line.title for line in label(question, stated, answer).lines} >= {
+            "Error from noise, with 95 % confidence"
+        }
+    one = ANALYSES["count"].of(STATED, {}).preview(STATED, (1.0,))
+    assert one.rows_used == "one row of each patient"
+    people = ANALYSES["sql"].of(stated, {"sql": f"SELECT COUNT(DISTINCT patient) AS n FROM {stated.name}"})
+    alone = replace(STATED, unit="")
+    assert people.preview(stated, (1.0,)).rows_used == ""
+    assert ANALYSES["count"].of(alone, {}).preview(alone, (1.0,)).rows_used == ""
+
+
+def test_pictures_name_a_loss_in_words_for_readers() -> None:
+    found = Result("number", (Series("count", (Value("count", 7.0, 5.0, 9.0),)),), loss=lw.PureDP(1, unit="patient"))
+    assert figures._caption(found).startswith("private: ε = 1 for each patient · ")
 
 
 def test_sql_is_refused_with_advice_that_the_lab_can_follow() -> None:
@@ -216,10 +302,69 @@ from lapwing.web.lab.bundled import EXAMPLES
 stated = EXAMPLES["clinic"].statement
 question = ANALYSES["linear"].of(stated, {{"target": "cost", "columns": "age"}})
 found = question.release(Data(Path({str(tmp_path / "rows.parquet")!r}), stated, None), 0.02, lambda _: None)
-assert any("noise" in note for note in found.notes), found.notes
+assert "The noise" in found.series[0].note, found.series
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_regression_answers_with_its_coefficients_and_the_errors_that_are_known(
+    tmp_path: Path, clinic_rows: Path
+) -> None:
+    """It answered with 21 points of a line, and its warning was about an interval that nobody saw."""
+    data = Data(clinic_rows, STATED, None)
+    for columns, points in ((["age"], 21), (["age", "visits"], 2)):
+        question = ANALYSES["linear"].of(STATED, {"target": "cost", "columns": columns})
+        found = question.release(data, 0.05, lambda _: None)
+        [series], [line] = found.series, found.drawn
+        assert [value.label for value in series.values] == ["intercept", *(f"slope of {name}" for name in columns)]
+        assert len(line.values) == points
+        assert series.note.startswith("cost = ")
+        assert "The noise" in series.note
+        text, caption = to_csv(found), figures._caption(found)
+        assert text.count("\n") == 1 + len(series.values)
+        assert series.note in text
+        assert series.note in caption
+        for value in series.values[1:]:
+            assert value.error is None or f"{value.label}: {written(value)}, ± {value.off_by}" in caption
+        assert figures.to_png(found, "Linear regression").startswith(b"\x89PNG")
+    at_20 = ANALYSES["linear"].of(STATED, {"target": "cost", "columns": "age"}).release(data, 20.0, lambda _: None)
+    assert at_20.series[0].values[1].error is not None
+    exact = question.exact(data, lambda _: None).series[0]
+    assert exact.values[0].label == "intercept"
+
+
+def test_a_label_names_the_method_of_the_model_that_was_chosen(clinic_rows: Path) -> None:
+    data = Data(clinic_rows, STATED, None)
+    for slug, form, chosen, said in (
+        ("linear", {"target": "cost", "columns": "age"}, linear.METHODS, "noise on sums of products"),
+        ("logistic", {"target": "smoker", "columns": "age"}, logistic.METHODS, "noise on the objective"),
+    ):
+        for method in chosen:
+            question = ANALYSES[slug].of(STATED, {**form, "method": method})
+            found = question.release(data, 5.0, lambda _: None)
+            [line] = [line for line in label(question, STATED, found).lines if line.name == "mechanism"]
+            known = [words for name, words in chosen.items() if name == method or method == "auto"]
+            assert line.text.partition(" (lapwing")[0] in known
+        assert any(words.startswith(said) for words in chosen.values())
+
+
+def test_a_model_begins_with_a_question_that_can_be_asked() -> None:
+    """With month as the first column that can be predicted, it was to be predicted from itself."""
+    month = StatedColumn("month", "integer", (1, 12), tuple(map(str, range(1, 13))))
+    towns = StatedColumn("town", "text", None, tuple(f"t{i}" for i in range(30)))
+    delay = StatedColumn("delay", "number", (0, 100))
+    for columns, target, begins in (
+        ((month, delay), "month", ["delay"]),
+        ((towns, month, delay), "month", ["delay"]),
+        ((StatedColumn("late", "boolean"), month), "late", ["month"]),
+    ):
+        stated = replace(STATED, columns=(STATED.columns[0], *columns))
+        begun = questions.question(stated, "logistic", None)
+        assert (begun.asked["target"], begun.asked["columns"], begun.complaint) == (target, begins, "")
+        assert questions.question(stated, "linear", None).complaint == ""
+    assert not questions.possible(replace(STATED, columns=(STATED.columns[0], month)))["logistic"]
+    assert not questions.possible(replace(STATED, columns=(STATED.columns[0], delay)))["linear"]
 
 
 def test_no_sentence_of_a_forecast_ends_twice() -> None:
@@ -401,6 +546,67 @@ def test_a_forecast_of_sql_says_for_how_many_rows_it_holds() -> None:
     found = Result("number", (Series("mean of cost", (Value("", 5.0, 4.0, 6.0),)),), loss=lw.PureDP(1))
     lines = {line.name: line.text for line in label(mean, STATED, found).lines}
     assert "The error is for 3,000 rows; fewer rows match the condition, so it will be larger" in lines["error"]
+
+
+def test_the_forecast_of_a_filtered_mean_warns_in_its_sentence_or_knows_how_many_rows_match() -> None:
+    """ "± 35.9 among 3,000 rows" was said of a question that 394 rows matched, which came with ± 203."""
+    region = {"where": "region", "equals": "North"}
+    sql = f"SELECT AVG(cost) AS c, COUNT(*) AS n FROM {STATED.name}"
+    for slug, form in (("mean", {"column": "cost", **region}), ("sql", {"sql": f"{sql} WHERE smoker"})):
+        [first, *_] = ANALYSES[slug].of(STATED, form).preview(STATED, (1.0,)).bands
+        assert (first.condition, first.caveat) == ("among 3,000 rows", filters.FEWER)
+        question: Any = ANALYSES[slug].of(STATED, {**form, "matching": "400"})
+        [band, *rest] = question.preview(STATED, (1.0,)).bands
+        assert (band.condition, band.caveat) == ("among 400 rows", "")
+        assert band.errors[0] == question.query(blank(STATED)).quote(epsilon=1, count=400).expected[0].error
+        assert not any(one.caveat for one in rest), "a count is no less accurate for fewer rows"
+        assert "count=400" in question.script(STATED, 1.0)
+        sizes = [shown.bands[0].condition for _, shown in effects.of_people(question, STATED)]
+        assert sizes == ["among 40 rows", "among 400 rows", "among 4,000 rows"]
+        value = Value("", 5.0, 4.0, 1e4)
+        answer = Answer(slug, "", {}, 1.0, Result("number", (Series(band.output, (value,)),)))
+        [one] = differences(question, question.preview(STATED, (1.0,)), answer, STATED)
+        assert one.why.startswith("The forecast assumes 400 rows that match the condition, as you stated.")
+    for slug, form in (("mean", {"column": "cost"}), ("sql", {"sql": sql})):
+        question = ANALYSES[slug].of(STATED, {**form, "matching": "400"})
+        assert not any(band.caveat for band in question.preview(STATED, (1.0,)).bands)
+        assert question.matching == 0, "nothing is filtered"
+    asked = questions.question(STATED, "mean", [("column", "cost"), *region.items(), ("matching", "-1")])
+    assert asked.complaint.startswith("About how many rows match = '-1': must be a whole number from 1")
+
+
+def test_a_truth_value_that_is_compared_with_a_word_is_refused_in_words_of_the_page() -> None:
+    stated = replace(STATED, name="clinic")
+    for condition, said in (
+        ("smoker = 'yes'", "smoker is a yes-or-no column. Write smoker = true."),
+        ("smoker = 'N'", "smoker is a yes-or-no column. Write smoker = false."),
+        ("smoker = 1.5", "smoker is a yes-or-no column. Write smoker = true."),
+    ):
+        sql = f"SELECT COUNT(*) FROM clinic WHERE {condition}"
+        assert questions.question(stated, "sql", [("sql", sql)]).complaint.endswith(said)
+
+
+def test_an_error_is_forecast_at_the_epsilon_that_is_typed_and_rounded_as_it_is_released(clinic_rows: Path) -> None:
+    """47.1 on the page was 49.7 on the label, and 59.7, 59.8 and 60 were the same error."""
+    for low, high in pairwise(EPSILONS):
+        errors = [100 / epsilon**0.7 for epsilon in EPSILONS]
+        middle = (low + high) / 2
+        assert abs(error_at(errors, middle) - 100 / middle**0.7) < 1e-9
+    assert error_at([0.0] * len(EPSILONS), 0.3) == 0
+    assert error_at([5.0] * len(EPSILONS), 20) == 5
+    question = ANALYSES["linear"].of(STATED, {"target": "cost", "columns": "age"})
+    [at, *_] = question.preview(STATED, (0.3,)).bands
+    answer = question.release(Data(clinic_rows, STATED, None), 0.3, lambda _: None)
+    [line] = [line.text for line in label(question, STATED, answer).lines if line.name == "guess"]
+    assert f"about ± {off_by(at.errors[0] or 0)};" in line
+
+
+def test_three_times_as_likely_is_75_percent_sure_before_and_after_a_release() -> None:
+    """The slider said 75 % at ln 3, and the label 76 %: the double next to ln 3 is larger than it."""
+    three = next(epsilon for epsilon in EPSILONS if 1.09 < epsilon < 1.1)
+    assert lw.PureDP(three).explain().data["out_of_100_after"] == 75
+    assert lw.PureDP(three).explain().data["odds_factor"] <= 3
+    assert repr(three) in (WEB / "frontend" / "src" / "lib" / "epsilon.ts").read_text(encoding="utf-8")
 
 
 def test_where_each_row_is_protected_every_text_counts_rows() -> None:

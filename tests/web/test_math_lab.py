@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from browser import answers_of, close
@@ -89,3 +90,27 @@ def test_an_error_has_the_same_digits_on_the_page_as_in_its_label_and_files() ->
     values = [Value("", middle, middle - e, middle + e) for e in errors for middle in middles]
     calls = [("lab", "offBy", [value.error, 2, value.value], None) for value in values]
     assert answers_of(calls) == [value.off_by for value in values]
+
+
+def test_labels_beside_the_ends_of_lines_keep_their_order_and_never_touch() -> None:
+    cases = [[10, 100, 200], [100, 104, 109], [100, 104, 130], [50, 50, 50, 52], []]
+    for heights, found in zip(
+        cases, answers_of([("lab", "spread", [heights, 15], None) for heights in cases]), strict=True
+    ):
+        assert len(found) == len(heights)
+        assert all(b - a >= 15 - 1e-9 for a, b in pairwise(found))
+        assert sum(found) == pytest.approx(sum(heights))
+        if heights and min(b - a for a, b in pairwise(heights)) >= 15:
+            assert found == heights
+
+
+def test_how_people_change_an_error_is_told_from_all_lines() -> None:
+    """ "With more people, the error is smaller" was said of 252 for 400 people, 300 for 4,000 and 294 for 40,000."""
+    few, some, many = (
+        {"people": 400 * 10**i, "points": [[0.01, error], [1, 9 - i]]} for i, error in enumerate((252, 300, 294))
+    )
+    mixed = "smaller at some ε and larger at others"
+    sizes = [{**one, "points": one["points"][1:]} for one in (few, some, many)]
+    cases = [([few, some, many], mixed), ([many, few, some], mixed), ([some, many], "smaller"), (sizes, "smaller")]
+    found = answers_of([("lab", "compared", [lines], None) for lines, _ in cases])
+    assert found == [said for _, said in cases]

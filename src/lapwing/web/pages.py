@@ -28,7 +28,7 @@ from lapwing.web.school.store.learning import GOALS, KNOWLEDGE, About
 from lapwing.web.school.term import words_of
 from lapwing.web.service.assets import Assets
 from lapwing.web.service.plural import counted
-from lapwing.web.wording import bare, plainly, sentence
+from lapwing.web.wording import bare, glued, plainly, sentence
 
 TEMPLATES = Path(str(files("lapwing") / "web" / "templates"))
 _FOR_YOU = 3
@@ -85,7 +85,13 @@ class Pages:
         self.templates.globals["asset"] = self.assets.address
         self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
-        self.templates.filters |= {"counted": counted, "plainly": plainly, "bare": bare, "sentence": sentence}
+        self.templates.filters |= {
+            "counted": counted,
+            "plainly": plainly,
+            "bare": bare,
+            "glued": glued,
+            "sentence": sentence,
+        }
         self.templates.globals["linked"] = linked
         self.templates.globals["drawn"] = pictures().__getitem__
 

@@ -42,6 +42,10 @@ _CALLS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
             f"State bounds above 0 {_STATE}.",
         ),
         (r"Leave it out: max_rows_per_group= and .*", "Leave it out."),
+        (
+            r"(\S+) is either true or false, and an? \w+ is compared with an? \w+\. Write (.*?), or only .*",
+            r"\1 is a yes-or-no column. Write \2.",
+        ),
         (r"FLOOR\(x\) makes whole numbers, types= declares the rest", "and FLOOR(x) makes whole numbers"),
     )
 )
@@ -62,6 +66,7 @@ _PERSONS = (
 )
 """What the library calls a unit is a person on a page."""
 _OTHER_TABLES = re.compile(r" Open another table first and pass it: .*", re.DOTALL)
+_GLUED = re.compile(r"(?<=±) (?=[\d−])|(?<=\d) (?=%)")
 _WORD = re.compile(r"(?:a|[a-z]{2,})(?= )(?! =)")
 
 
@@ -78,6 +83,15 @@ def plainly(text: str) -> str:
     for pattern, instead in _CALLS:
         text = pattern.sub(instead, text)
     return _RELATION.sub(r" for each \1", _OTHER_TABLES.sub("", text))
+
+
+def glued(text: str) -> str:
+    """Without a line that ends within ± 96 or 9 %.
+
+    >>> glued("at most 9 %, ± 96") == "at most 9\\u00a0%, ±\\u00a096"
+    True
+    """
+    return _GLUED.sub("\u00a0", text)
 
 
 def bare(text: str) -> str:

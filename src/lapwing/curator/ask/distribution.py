@@ -24,7 +24,7 @@ from lapwing.curator.ask.columns import totals_of
 from lapwing.curator.ask.pricing import DEFAULT_CONFIDENCE, Budget, check, share_out
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.question import Question
-from lapwing.curator.ask.quote import BIN_EDGES, Expectation, Quote
+from lapwing.curator.ask.quote import BIN_EDGES, Expectation, Quote, counted_rows
 from lapwing.curator.ask.release import release
 from lapwing.curator.plan.nodes import is_each_row
 from lapwing.curator.plan.statistics import Bounding
@@ -187,6 +187,7 @@ class DistributionQuery(Query):
             remaining=self.context.remaining(self.context.analyst),
             notes=self.context.releaser.notes(self, spend, items),  # type: ignore[arg-type]
             datasets=tuple(self.context.datasets),
+            counted=counted_rows(self),
         )
 
     @helpful

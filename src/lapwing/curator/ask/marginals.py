@@ -27,7 +27,7 @@ from lapwing.curator.ask.marginal_noise import MarginalNoise, Widths, name_of
 from lapwing.curator.ask.marginal_tables import Marginals
 from lapwing.curator.ask.pricing import Budget, check, share_out, shares_of
 from lapwing.curator.ask.question import Question
-from lapwing.curator.ask.quote import Expectation, Quote
+from lapwing.curator.ask.quote import Expectation, Quote, counted_rows
 from lapwing.curator.ask.release import release
 from lapwing.curator.ask.room import check_reads
 from lapwing.curator.plan.nodes import check_depth, is_each_row
@@ -260,6 +260,7 @@ class MarginalsQuestion(Question):
             remaining=self.context.remaining(self.context.analyst),
             notes=self.context.releaser.notes(self, spend, items),
             datasets=tuple(self.context.datasets),
+            counted=counted_rows(self),
         )
 
     @helpful

@@ -80,6 +80,7 @@ class Quote(quotes.Quote):
         confidence: The probability that an output is within its expected error.
         notes: What a reader must know: which rows count, what is left out.
         datasets: The data sets that would be charged.
+        counted: Which rows of a unit count, where it may have more: "up to 6 per plane". Otherwise it is empty.
 
     >>> quote = patients.agg(lw.count(), lw.mean("age")).quote(epsilon=1, count=3000)
     >>> [line.output for line in quote.expected]
@@ -93,6 +94,8 @@ class Quote(quotes.Quote):
     confidence: float
     notes: tuple[str, ...]
     datasets: tuple[str, ...] = ()
+    counted: str = ""
+    """Which rows count, where a unit may have more: "up to 6 per plane"."""
 
     def statement(self, *, owner: str = "the owner of the data") -> Statement:
         """A privacy statement to approve before anything is released. It says what the release would promise.
@@ -159,6 +162,7 @@ def quote(query: Question, spend: Budget, confidence: Number, count: int | None)
         remaining=remaining,
         notes=query.context.releaser.notes(query, spend, items),
         datasets=tuple(query.context.datasets),
+        counted=counted_rows(query),
     )
 
 
@@ -291,6 +295,13 @@ def selection_notes(question: Question) -> tuple[str, ...]:
     hold = f", and the intervals of {shown} hold less often than stated. To have intervals that hold, show all groups"
     chosen = f"the groups shown were chosen by the noisy {' and '.join(by)}. A group that was left out may belong here"
     return (f"{chosen}{hold if shown else ''}",)
+
+
+def counted_rows(query: Question) -> str:
+    """Which rows an answer is about, where a unit may have more; otherwise nothing."""
+    if is_each_row(query.plan) or not leaves_rows_out(query):
+        return ""
+    return query.effective.counted(query.context.unit, grouped=bool(query.grouping.keys))
 
 
 def leaves_rows_out(query: Question) -> bool:

@@ -14,9 +14,9 @@ from lapwing.checks import Number
 from lapwing.curator.ask import checker
 from lapwing.curator.ask.pricing import Budget
 from lapwing.curator.ask.question import Question
-from lapwing.curator.ask.quote import epsilon_within, leaves_rows_out
+from lapwing.curator.ask.quote import counted_rows, epsilon_within
 from lapwing.curator.plan.evaluation import evaluate, sortable
-from lapwing.curator.plan.nodes import JoinPublic, Plan, is_each_row
+from lapwing.curator.plan.nodes import JoinPublic, Plan
 from lapwing.curator.show.answer import Answer, Column
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
@@ -126,9 +126,6 @@ def afterwards(query: Question, columns: tuple[Column, ...]) -> tuple[Column, ..
 
 def _provenance(query: Question, spend: Budget, engine: str, charge: int | None) -> dict[str, Any]:
     """How the answer came about; nothing in it is random, so nothing in it helps to subtract the noise."""
-    counted = None  # which rows the answer is about, where a unit may have more
-    if not is_each_row(query.plan) and leaves_rows_out(query):
-        counted = query.effective.counted(query.context.unit, grouped=bool(query.grouping.keys))
     return {
         "lapwing": __version__,
         "question": query.text or query.explain(),
@@ -137,7 +134,7 @@ def _provenance(query: Question, spend: Budget, engine: str, charge: int | None)
         "datasets": list(query.context.datasets),
         "engine": engine,
         "charge": charge,
-        "counted": counted,
+        "counted": counted_rows(query) or None,
         "public": {plan.table: hashlib.sha256(repr(plan.rows).encode()).hexdigest() for plan in publics(query.plan)},
         **query.shape(),
         "released_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),

@@ -126,7 +126,9 @@ def _error(expected: Expectation, quote: Quote) -> str:
     if expected.measured_in == "units":
         least, sure = digits.number(expected.error, ROUND_CEILING), digits.percent(quote.confidence)
         who = f"{digits.visible(quote.loss.unit)}s"
-        return f"a key of at least {least} {who} is shown with a probability of {sure} or more; a rarer one may be, too"
+        used = f" among the rows used ({digits.visible(quote.counted)})" if quote.counted else ""
+        shown = f"is shown with a probability of {sure} or more; a rarer one may be, too"
+        return f"a key of at least {least} {who}{used} {shown}"
     if expected.measured_in:
         return f"± {digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
     return digits.at_most(expected.error, expected.whole, expected.bounds)

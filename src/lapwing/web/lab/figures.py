@@ -15,6 +15,7 @@ from lapwing.charts import INK, LINE, NOISE, PALETTE, PRIVATE, QUIET, TINT
 from lapwing.curator.show import digits
 from lapwing.web.lab.result import Result, Series, Value
 from lapwing.web.service.spreadsheets import defused
+from lapwing.web.wording import plainly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,12 +34,15 @@ def to_csv(result: Result, title: str = "") -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["series", "label", "x", "value", "low", "high", "private", "question"])
+    writer.writerow(["series", "label", "x", "value", "low", "high", "private", "question", "remark"])
     private = "yes" if result.private else "no"
+    over = f"over {result.rows_used}; low and high are for the noise only" if result.rows_used else ""
     for series in result.series:
+        remark = "; ".join(part for part in (series.note, over) if part)
         for value in series.values:
             numbers = [_digits(number) for number in (value.x, value.value, value.low, value.high)]
-            writer.writerow([defused(series.name), defused(value.label), *numbers, private, defused(title)])
+            words = [defused(text) for text in (series.name, value.label, title, remark)]
+            writer.writerow([*words[:2], *numbers, private, *words[2:]])
     return out.getvalue()
 
 
@@ -54,7 +58,7 @@ def to_png(result: Result, title: str = "") -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # an emoji that the font lacks is a box
         for axes, panel in zip(grid, panels, strict=True):
             (_lying if lying else _along)(axes, panel, result)
-            charts.title(axes, _cut(panel[0].name))
+            charts.title(axes, _cut(panel[0].name) + (f" over {_cut(result.rows_used)}" if result.rows_used else ""))
         if title:
             figure.suptitle(_lines(title), x=0.01, ha="left", fontsize=12, color=INK, parse_math=False)
         charts.caption(figure, _caption(result))
@@ -78,9 +82,10 @@ def written(value: Value) -> str:
 
 def _panels(result: Result) -> list[tuple[Series, ...]]:
     """Series that share a picture: all along one axis; of bars each has its own."""
+    drawn = result.drawn or result.series
     if result.shape in ("curve", "points"):
-        return [result.series]
-    return [(series,) for series in result.series[:MOST_PANELS]]
+        return [drawn]
+    return [(series,) for series in drawn[:MOST_PANELS]]
 
 
 def _lying(axes: Axes, panel: Sequence[Series], result: Result) -> None:
@@ -108,7 +113,7 @@ def _along(axes: Axes, panel: Sequence[Series], result: Result) -> None:
     for place, series in enumerate(panel):
         drawn = [(point.x, point.value) for point in series.values if point.x is not None and point.value is not None]
         colour = shades[place % len(shades)] if result.private else (INK, *shades[1:])[place % len(shades)]
-        marker = "o" if result.shape == "points" or len(drawn) < 30 else ""
+        marker = "o" if result.shape == "points" or (len(drawn) < 30 and not result.drawn) else ""
         style = "" if result.shape == "points" else "-"
         axes.plot(
             [x for x, _ in drawn], [y for _, y in drawn], linestyle=style or "none", marker=marker, ms=4.5, lw=1.2,
@@ -134,9 +139,14 @@ def _ends(value: Value) -> tuple[float, float] | None:
 def _caption(result: Result) -> str:
     if result.loss is None:
         return "exact, and not private: for those who may see the data anyway"
-    parts = [f"private: {result.loss}"]
-    if any(_ends(value) for series in result.series for value in series.values):
-        parts.append(f"orange: {digits.percent(result.confidence)} interval for the answer before noise")
+    parts = [f"private: {plainly(str(result.loss))}"]
+    if any(_ends(value) for series in result.drawn or result.series for value in series.values):
+        sure = digits.percent(result.confidence)
+        what = "noise only, not for rows that are left out" if result.rows_used else "the answer before noise"
+        parts.append(f"orange: {sure} interval for {what}")
+    for series in result.series if result.drawn else ():  # the numbers that the picture follows from
+        parts += [f"{value.label}: {written(value)}, ± {value.off_by}" for value in series.values if value.error]
+        parts.append(series.note)
     if max((len(series.values) for series in result.series), default=0) > MOST_BARS and result.shape in (
         "bars",
         "table",

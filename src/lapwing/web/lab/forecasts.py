@@ -5,16 +5,14 @@ Privacy: both are public. A forecast follows from what was stated; an interval i
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from lapwing.privacy.notation import written_up
 from lapwing.web.lab.analyses.curated import CuratedAnalysis
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
-from lapwing.web.lab.result import Preview, Series, Value
+from lapwing.web.lab.result import Preview, Series, Value, off_by
 from lapwing.web.lab.statement import Statement
 
 ALIKE = 1.15
@@ -54,12 +52,14 @@ def differences(analysis: Analysis, preview: Preview, answer: Answer, statement:
             why = _of_secret_groups(high, foretold)
         else:
             groups = analysis.groups(statement) if isinstance(analysis, CuratedAnalysis) else len(errors)
-            why = _why(low, high, foretold, groups, statement.crowd_size)
+            matching = analysis.matching if isinstance(analysis, CuratedAnalysis) else 0
+            rows = f"{matching:,} rows that match the condition" if matching else statement.crowd_size
+            why = _why(low, high, foretold, groups, rows)
         if _says_nothing(analysis, series, statement):
             why += " This interval is as wide as the bounds, so the answer says almost nothing."
         least, most = (pick(inside, key=lambda value: value.error or 0.0).off_by for pick in (min, max))
         came = f"± {most}" if high < 1.05 * low else f"± {least} to ± {most}"
-        surprises.append(Difference(series.name, f"± {_said(foretold)}", came, why))
+        surprises.append(Difference(series.name, f"± {off_by(foretold)}", came, why))
     return tuple(surprises)
 
 
@@ -72,10 +72,6 @@ def _says_nothing(analysis: Analysis, series: Series, statement: Statement) -> b
     if bounds is None or value.low is None or value.high is None:
         return False
     return value.high - value.low >= (bounds[1] - bounds[0]) * (1 - 1e-9)
-
-
-def _said(error: float) -> str:
-    return f"{math.ceil(error):,}" if error >= 1000 else written_up(error, 3)
 
 
 def _inside(series: Series) -> list[Value]:

@@ -13,7 +13,7 @@ from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
-from lapwing.web.lab.result import Preview, Result, measured
+from lapwing.web.lab.result import Preview, Result, measured, off_by
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.service.plural import counted
 
@@ -67,7 +67,7 @@ def label(
         Line("epsilon", "Epsilon ε", written_up(float(explanation.data["epsilon"]))),
         Line("delta", "Delta δ", written_up(float(explanation.data["delta"]))),
         Line("in words", "In words", explanation.text),
-        Line("mechanism", "Mechanism", shown.mechanism),
+        Line("mechanism", "Mechanism", result.mechanism or shown.mechanism),
         Line("stated", "Stated", _stated(statement)),
         Line("contributions", "Rows that count", _contributions(analysis, statement)),
         *_errors(
@@ -127,22 +127,21 @@ def _errors(shown: Preview, of_people: bool, basis: Sequence[str]) -> list[Line]
                 if of_people
                 else counted(math.ceil(error), "row has", "rows have")
             )
-            text = f"{band.output} that at least {have}, with a probability of {sure} or more"
+            among = f" among the rows that count ({shown.rows_used})" if shown.rows_used else ""
+            text = f"{band.output} that at least {have}{among}, with a probability of {sure} or more"
             lines.append(Line("shown", "Shown", f"{text}. A rarer one may be shown, too"))
             continue
-        said = f"± {measured(_plain(error), band.measured_in)}"
+        said = f"± {measured(off_by(error), band.measured_in)}"
         if band.why:
             guesses.append(f"{band.output}: about {said}")
             why[band.why] = None
         else:
-            bounds.append(f"{band.output}: {said}")
+            of = f" {band.condition}" if band.measured_in == "ranks" and band.condition else ""
+            bounds.append(f"{band.output}: {said}{of}")
     if bounds:
         said = ". ".join(("; ".join(bounds), *(f"{rest[0].upper()}{rest[1:]}" for rest in basis)))
-        lines.append(Line("error", f"Error, with {100 * shown.confidence:g} % confidence", said))
+        named = "Error from noise" if shown.rows_used else "Error"
+        lines.append(Line("error", f"{named}, with {100 * shown.confidence:g} % confidence", said))
     if guesses:
         lines.append(Line("guess", "Estimated error, not guaranteed", f"{'; '.join(guesses)}. {' '.join(why)}"))
     return lines
-
-
-def _plain(error: float) -> str:
-    return f"{math.ceil(error):,}" if error >= 1000 else written_up(error, 3)

@@ -16,10 +16,12 @@ from pathlib import Path
 from sqlglot import exp
 
 import lapwing as lw
+from lapwing.curator import Query
 from lapwing.curator.engines.duckdb_dialect import DuckDB
 from lapwing.curator.plan.text_forms import PLAIN, Notation
 from lapwing.errors import InvalidParameter
-from lapwing.web.lab.analyses.curated import answered
+from lapwing.web.lab.analyses import grouping
+from lapwing.web.lab.analyses.curated import THRESHOLD, answered, blank
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import engine, quoted, text
 from lapwing.web.lab.statement import StatedColumn, Statement, Type
@@ -59,6 +61,28 @@ def threshold(epsilon: float, rows: int = 1) -> int:
 def delta_for_keys(statement: Statement) -> float:
     """What finding keys costs in delta: a quarter of the allowance, and far below one in the number of people."""
     return min(statement.delta / 4, 0.01 / statement.people)
+
+
+def people_for_keys(statement: Statement, epsilon: float) -> int | None:
+    """How many people a key needs, so that a look most likely finds it; None if no look for keys can be paid."""
+    name = next((column.name for column in statement.columns if column.name != statement.unit), None)
+    if name is None or not statement.delta:
+        return None
+    quote = _keys(_without_keys(statement, name), None, name).quote(epsilon=epsilon, delta=delta_for_keys(statement))
+    needed = next(line.error for line in quote.expected if line.measured_in == THRESHOLD)
+    return None if needed is None else math.ceil(needed)
+
+
+def _keys(statement: Statement, data: Data | None, column: str) -> Query:
+    """The question that finds keys: of a table, or of none, for its price."""
+    table = blank(statement) if data is None else statement.open(data.path, data.ledger)
+    return grouping.grouped(table, column).agg(lw.count())
+
+
+def _without_keys(statement: Statement, column: str) -> Statement:
+    """The same statement, where nobody stated keys of this column."""
+    columns = tuple(replace(other, keys=()) if other.name == column else other for other in statement.columns)
+    return replace(statement, columns=columns)
 
 
 def can_have_bounds(column: StatedColumn) -> bool:
@@ -116,18 +140,16 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
         raise InvalidParameter(
             "delta", 0, "a private look has a small probability of showing a key that only one person has", hint
         )
-    stated = replace(
-        statement,
-        columns=tuple(replace(other, keys=()) if other.name == column else other for other in statement.columns),
-    )
-    table, delta = stated.open(data.path, data.ledger), delta_for_keys(statement)
-    answer = answered(data, table.group_by(column).agg(lw.count()), progress, epsilon=epsilon, delta=delta)
-    keys = tuple(_written(key) for key in answer.table[column] if key is not None)
+    delta = delta_for_keys(statement)
+    query = _keys(_without_keys(statement, column), data, column)
+    answer = answered(data, query, progress, epsilon=epsilon, delta=delta)
+    found = next(column.values for column in answer.columns if column.is_key)
+    keys = tuple(_written(key) for key in found if key is not None)
     paid = f"ε = {epsilon:g} and δ = {delta:.2g}"
     if not keys:
-        return Proposal(
-            why=f"Asked privately for {paid}: no key is frequent enough to be shown. Pay more, or state keys yourself."
-        )
+        needed = people_for_keys(statement, epsilon)
+        why = f"no key is frequent enough to be shown (about {needed:,} {statement.crowd} are needed at this price)"
+        return Proposal(why=f"Asked privately for {paid}: {why}. Pay more, or state keys yourself.")
     return Proposal(keys=keys, why=f"Found privately for {paid}. Rare keys are usually not among them.")
 
 

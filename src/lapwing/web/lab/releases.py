@@ -285,7 +285,7 @@ def clipping(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any
     analysis = _ready(bench, answer)
     column = effects.clippable(analysis, bench.stated)
     if column is None or column.bounds is None:
-        raise Problem(422, "This question is not about a column with bounds, so nothing is cut off.")
+        raise Problem(422, "Other bounds are compared for the mean of a column only. Ask for its mean.")
     stated, named = column.bounds[1], ", ".join(part for part in (column.name, analysis.rows) if part)
 
     def work(progress: Progress) -> dict[str, Any]:

@@ -14,6 +14,20 @@ Shape = Literal["number", "bars", "curve", "table", "points", "tree"]
 areas (then `Value.x` is how deep a group stands, and each stands before those within it)."""
 
 
+def off_by(error: float, value: float = 0.0) -> str:
+    """An error as every page of the lab writes it, before and after a release: two digits, rounded up.
+
+    >>> off_by(59.79), off_by(0.1115), off_by(1234.5), off_by(0.0)
+    ('60', '0.12', '1,235', '0')
+    """
+    if error <= 0:
+        return "0"
+    fine = 0 if error >= 10 else min(12, 1 - math.floor(math.log10(error)))
+    moved = 0.0 if value.is_integer() else abs(round(value, fine) - value)
+    text = f"{math.ceil((error + moved) * 10**fine - 1e-9) / 10**fine:,.{fine}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """One number of an answer. `low` and `high` say where the exact one lies, at the result's confidence."""
@@ -39,13 +53,7 @@ class Value:
         >>> Value("", 4201.7, 4131.6, 4271.8).off_by
         '71'
         """
-        error = self.error or 0.0
-        if error <= 0 or self.value is None:
-            return "0"
-        fine = 0 if error >= 10 else min(12, 1 - math.floor(math.log10(error)))
-        moved = 0.0 if self.value.is_integer() else abs(round(self.value, fine) - self.value)
-        text = f"{math.ceil((error + moved) * 10**fine - 1e-9) / 10**fine:,.{fine}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        return "0" if self.value is None else off_by(self.error or 0.0, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,12 @@ class Result:
     """What it cost. None is an exact answer, which only teaching mode shows."""
     confidence: float = 0.95
     notes: tuple[str, ...] = ()
+    rows_used: str = ""
+    """Of how many rows of a person the answer is, where a person may have more: "at most 6 rows of each plane"."""
+    drawn: tuple[Series, ...] = ()
+    """What a picture shows, where that is computed from the numbers: the line of two coefficients."""
+    mechanism: str = ""
+    """How noise was added, where that was chosen meanwhile."""
 
     @property
     def private(self) -> bool:
@@ -87,6 +101,8 @@ class Band:
     why: str = ""
     condition: str = ""
     """Of how many rows it is, where it may well be of fewer: "in a group of 500 rows"."""
+    caveat: str = ""
+    """What makes it larger than that, as a sentence: a filter that leaves out nobody knows how many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +115,8 @@ class Preview:
     notes: tuple[str, ...] = ()
     mechanism: str = ""
     """In words, with the library's name of it, for the label."""
+    rows_used: str = ""
+    """As in `Result`: then the errors are those of the noise, and not of the rows that are left out."""
 
 
 class Budget(TypedDict):
@@ -131,10 +149,11 @@ FOR_BROWSERS = (Value, Series, Result, Band, Preview, Budget, QuestionHandles)
 
 def _steps() -> tuple[float, ...]:
     """The places of the slider for epsilon, as in `lib/epsilon.ts`: twenty for each power of ten from 0.01 to 10."""
-    from math import log
+    from math import log, nextafter
 
     low, high, count = 0.01, 10.0, 60
-    marks = {round(log(mark / low) / log(high / low) * count): mark for mark in (0.01, 0.1, log(2), log(3), 10.0)}
+    three = nextafter(log(3), 0)  # nothing becomes more than three times as likely, not by a rounding either
+    marks = {round(log(mark / low) / log(high / low) * count): mark for mark in (0.01, 0.1, log(2), three, 10.0)}
     return tuple(marks.get(step, float(f"{low * (high / low) ** (step / count):.2g}")) for step in range(count + 1))
 
 
@@ -151,8 +170,13 @@ def measured(error: str, what: str) -> str:
 
 
 def error_at(errors: Sequence[float], epsilon: float) -> float:
-    """Of the errors at `EPSILONS`, that at the largest which this epsilon pays for: more than true, never less."""
-    paid = [place for place, size in enumerate(EPSILONS) if size <= epsilon * (1 + 1e-9)]  # digits of a sum
-    if not paid:
+    """Of the errors at `EPSILONS`, on the line in logarithms that the page draws between two of them."""
+    if epsilon <= EPSILONS[0]:
         return errors[0] * EPSILONS[0] / epsilon  # under the slider's first place errors grow as epsilon falls
-    return errors[max(paid)]
+    after = next((place for place, size in enumerate(EPSILONS) if epsilon <= size), len(EPSILONS) - 1)
+    known = {EPSILONS[place]: errors[place] for place in (after, after - 1)}
+    if epsilon >= EPSILONS[after] or min(known.values()) <= 0:
+        return errors[after] if epsilon >= EPSILONS[after] else max(known.values())
+    (high, fine), (low, rough) = known.items()
+    share = math.log(epsilon / low) / math.log(high / low)
+    return math.exp(math.log(rough) + share * math.log(fine / rough))

@@ -5,7 +5,7 @@ import "./lab/attacks.js";
 import "./lab/clipping.js";
 import "./lab/contrast.js";
 import "./lab/draws.js";
-import type { Handles, Nearby } from "./lab/handles.js";
+import type { Handles, Nearby, Typed } from "./lab/handles.js";
 import "./lab/handles.js";
 import type { QuestionHandles } from "./lab/kinds.js";
 import { told } from "./lab/told.js";
@@ -40,12 +40,22 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
   handles.addEventListener("chosen", (event) => {
     choose((event as CustomEvent<number>).detail);
     remember();
+    void exactly();
   });
 
   const words = (): URLSearchParams => {
     const sent = new URLSearchParams();
     for (const [name, value] of new FormData(question)) if (name !== "epsilon") sent.append(name, String(value));
     return sent;
+  };
+  /** What the line between two places of the slider only comes near. */
+  const exactly = async (): Promise<void> => {
+    const { epsilon } = handles;
+    const turn = latest;
+    if (handles.asking?.places.includes(epsilon)) return;
+    const place = (question.dataset.preview ?? "").replace(/preview$/, "at");
+    const found = await get<Typed>(`${place}?${words()}&epsilon=${epsilon}`).catch(() => null);
+    if (turn === latest && epsilon === handles.epsilon) handles.typed = found;
   };
   let soon: ReturnType<typeof setTimeout> | undefined;
   /** The address leads to this state; browsers do not like it to change with every step of a slider. */
@@ -77,7 +87,7 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
       basis?.replaceChildren(); // it was about the question before
       return false;
     }
-    handles.nearby = null;
+    handles.nearby = handles.typed = null;
     handles.asking = found;
     copied.replaceChildren(
       ...found.asked.map(([name, value]) =>
@@ -90,6 +100,7 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     choose(handles.epsilon);
     remember();
     void spread(turn);
+    void exactly();
     return true;
   };
   const ask = (): Promise<boolean> => {
@@ -138,6 +149,7 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     releasing = false;
   });
   void spread(latest);
+  void exactly();
 }
 
 /** Of the fields of a filter, those that its column has: a key, or a range. */
@@ -158,6 +170,12 @@ function filtering(place: HTMLElement): void {
       if (!able?.has(where.value)) input.value = "";
     }
   };
+  const matching = place.querySelector<HTMLInputElement>("[name=matching]");
+  const known = (): void => {
+    if (matching) matching.closest("label")!.hidden = !where.value; // of all rows, the number of people is stated
+  };
+  where.addEventListener("input", known);
+  known();
   where.addEventListener("input", fit); // before a price is asked for
   fit();
 }

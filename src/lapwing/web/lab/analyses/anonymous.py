@@ -16,8 +16,8 @@ from lapwing.web.lab.statement import StatedColumn, Statement
 
 MOST_ROWS = 100_000
 MOST_COLUMNS = 8
-SHOWN = 50
-"""Classes that are listed, the largest first."""
+SHOWN, SMALLEST = 50, 5
+"""Classes that are listed: the largest, and, if there are more, the smallest."""
 NO_GUARANTEE = (
     "k-anonymity has no epsilon and gives no guarantee. Somebody who knows other facts about a person may find them"
 )
@@ -86,14 +86,14 @@ class Anonymous(Analysis):
         progress(1.0)
         labels = groups.to_dict()
         sizes = Counter(zip(*(labels[column.name] for column in self.columns), strict=True))
-        values = tuple(Value(" · ".join(map(str, label)), float(size)) for label, size in sizes.most_common(SHOWN))
+        values = [Value(" · ".join(map(str, label)), float(size)) for label, size in sizes.most_common()]
         notes = (
             f"{len(groups.rows):,} rows in {len(groups.classes):,} classes of at least {groups.k}",
             f"certainty penalty {groups.losses.certainty:.3f} (0: nothing was made coarser; 1: no detail is left)",
             f"the average class has {groups.losses.class_size:.2f} times k rows",
         )
         label = " · ".join(column.name for column in self.columns)
-        return Result("table", (Series("rows alike", values),), label, notes=notes)
+        return Result("table", _listed(values), label, notes=notes)
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """Every row; nothing is charged, because nothing is promised."""
@@ -106,6 +106,14 @@ class Anonymous(Analysis):
             f"print(Mondrian(k={self.k}, quasi_identifiers=list(columns)).anonymise(columns))",
         )
         return "\n".join(lines)
+
+
+def _listed(values: Sequence[Value]) -> tuple[Series, ...]:
+    """All classes, or the largest and the smallest of them, and how many that are."""
+    if len(values) <= SHOWN + SMALLEST:
+        return (Series("rows alike", tuple(values)),)
+    largest = Series(f"rows alike: the {SHOWN} largest of {len(values):,} classes", tuple(values[:SHOWN]))
+    return (largest, Series(f"rows alike: the {SMALLEST} smallest", tuple(values[-SMALLEST:])))
 
 
 def _usable(statement: Statement) -> tuple[StatedColumn, ...]:

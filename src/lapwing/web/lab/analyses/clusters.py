@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -31,7 +31,6 @@ class Clusters(Model):
     slug = "kmeans"
     title = "k-means"
     summary = "A few centres such that every row is close to one of them."
-    mechanism: ClassVar[str] = "noise on a histogram, then on sums around each centre (lapwing.models.KMeans)"
 
     count: int = 3
 
@@ -50,6 +49,11 @@ class Clusters(Model):
                 "columns", columns[0].name, why, "Choose two columns or more, or ask for a histogram."
             )
         return cls(columns, forms.whole(form, "clusters", 2, MOST, 3))
+
+    @property
+    def mechanism(self) -> str:
+        """Two steps."""
+        return "noise on a histogram, then on sums around each centre (lapwing.models.KMeans)"
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """Of the library."""

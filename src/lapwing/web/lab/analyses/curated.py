@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from math import isclose
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from lapwing.curator import NO_LEDGER, Answer, Query, Unprotected
 from lapwing.curator.ask.quote import Expectation
@@ -35,6 +35,14 @@ EACH = "the error holds for each bar alone; among many bars, some are off by mor
 def lab_notes(notes: Iterable[str]) -> tuple[str, ...]:
     """The curator's notes in words of the lab, which always keeps a ledger, although previews are priced without it."""
     return tuple(plainly(note) for note in notes if note != NO_LEDGER)
+
+
+def rows_used(statement: Statement, counted: str | None) -> str:
+    """How many rows of each person count, if the library says that some may be left out."""
+    if not counted:
+        return ""
+    most = statement.max_rows_per_unit
+    return f"{'one row' if most == 1 else f'at most {most:,} rows'} of each {statement.unit_word}"
 
 
 def blank(statement: Statement) -> PrivateTable:
@@ -93,7 +101,7 @@ class CuratedAnalysis(Analysis):
 
     def rows_per_group(self, statement: Statement, epsilon: float = 1.0) -> int:
         """How many rows each group has, as far as the public knows: as if groups were equally large."""
-        return max(1, statement.people // max(1, self.groups(statement)))
+        return max(1, (self.matching or statement.people) // max(1, self.groups(statement)))
 
     def delta(self, statement: Statement) -> float:
         """What a release needs of delta: nothing, unless secret keys are shown."""
@@ -101,6 +109,16 @@ class CuratedAnalysis(Analysis):
 
     secret: bool = False
     """Whether it is about groups that nobody stated."""
+    matching: int = 0
+    """About how many rows its condition holds for, if that was stated."""
+
+    def sized(self, factor: float) -> Self:
+        """The same question among so many times as many rows that match."""
+        return replace(self, matching=max(1, round(self.matching * factor))) if self.matching else self  # type: ignore[type-var]
+
+    def caveat(self, statement: Statement) -> str:
+        """What makes an error larger than its forecast, as a sentence for everybody."""
+        return ""
 
     def condition(self, statement: Statement) -> str:
         """Of how many rows the forecast of a mean is, where it may well be of fewer."""
@@ -129,9 +147,12 @@ class CuratedAnalysis(Analysis):
         )
         if condition := self.condition(statement):
             by_rows = needs_rows(query, **spend)
-            bands = tuple(replace(band, condition=condition) if band.output in by_rows else band for band in bands)
-        notes = lab_notes(quotes[0].notes)
-        return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism)
+            caveat = self.caveat(statement)
+            bands = tuple(
+                replace(band, condition=condition, caveat=caveat) if band.output in by_rows else band for band in bands
+            )
+        notes, used = lab_notes(quotes[0].notes), rows_used(statement, quotes[0].counted)
+        return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism, used)
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
         """The curator's answer, which charges before it reads."""
@@ -141,7 +162,8 @@ class CuratedAnalysis(Analysis):
         affordable(data.ledger, statement, priced.loss)
         progress(0.1)
         query = self.query(statement.open(data.path, data.ledger))
-        return self.result(answered(data, query, progress, confidence=CONFIDENCE, **spend))
+        answer = answered(data, query, progress, confidence=CONFIDENCE, **spend)
+        return replace(self.result(answer), rows_used=rows_used(statement, answer.provenance.get("counted")))
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """The same question again and again, of a table that is opened once and counts nothing."""

@@ -8,8 +8,8 @@ import lapwing as lw
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, rows
 from lapwing.web.lab.analyses.count import condition
-from lapwing.web.lab.analyses.curated import CONFIDENCE, blank
-from lapwing.web.lab.analyses.filters import Filter
+from lapwing.web.lab.analyses.curated import CONFIDENCE, CuratedAnalysis, blank
+from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.result import Preview, Result, Series, Value
 from lapwing.web.lab.statement import StatedColumn, Statement
@@ -21,16 +21,22 @@ REACH = tuple(share / 10 for share in range(1, 21))
 
 def of_people(analysis: Analysis, statement: Statement) -> tuple[tuple[int, Preview], ...]:
     """The preview for a tenth of the people, for as many as were stated, and for ten times as many. No data is read."""
-    sizes = dict.fromkeys(max(1, round(statement.people * factor)) for factor in FACTORS)
-    return tuple((people, analysis.preview(replace(statement, people=people))) for people in sizes)
+    sizes = {max(1, round(statement.people * factor)): factor for factor in FACTORS}
+    asked = {
+        people: analysis.sized(size) if isinstance(analysis, CuratedAnalysis) else analysis
+        for people, size in sizes.items()
+    }
+    return tuple((people, question.preview(replace(statement, people=people))) for people, question in asked.items())
 
 
 def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:
-    """The column whose upper bound changes the answer, if there is one."""
-    name = getattr(analysis, "column", None)
-    name = getattr(name, "name", name)
-    columns = [column for column in statement.bounded if column.name == name]
-    return columns[0] if columns else None
+    """The column whose upper bound is compared with others: that of one mean.
+
+    A quantile, and a mean of each group, have other errors than the mean of all rows that is computed here.
+    """
+    if not isinstance(analysis, Mean):
+        return None
+    return next((column for column in statement.bounded if column.name == analysis.column), None)
 
 
 def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progress) -> Result:
@@ -40,12 +46,12 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
     """
     statement = data.statement
     column = clippable(analysis, statement)
-    if column is None or column.bounds is None:
-        why = "uses no column with bounds, so nothing is clipped"
-        raise InvalidParameter("analysis", analysis.slug, why, "Ask for a mean, a quantile or a sum of such a column.")
+    if not isinstance(analysis, Mean) or column is None or column.bounds is None:
+        why = "is not one mean of a column with bounds, and other bounds are compared for that only"
+        raise InvalidParameter("analysis", analysis.slug, why, "Ask for the mean of such a column.")
     low, high = column.bounds
     ends = [low + share * (high - low) for share in REACH]
-    name, where = forms.quoted(column.name), getattr(analysis, "where", Filter())
+    name, where = forms.quoted(column.name), analysis.where
     present = f"FILTER ({name} IS NOT NULL)"  # least and greatest pass over what is missing
     clipped = ", ".join(f"avg(least(greatest({name}, {low!r}), {end!r})) {present}" for end in ends)
     with rows.opened(data, progress) as source:

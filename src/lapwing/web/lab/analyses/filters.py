@@ -12,6 +12,9 @@ from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.statement import StatedColumn, Statement
 
 EVERYBODY = ""
+MOST_MATCHING = 10**10
+FEWER = "Fewer rows match the condition, so it will be larger. To forecast that, state about how many match."
+"""Of a forecast that takes all rows for granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,17 @@ def fields(statement: Statement) -> tuple[Field, ...]:
         Field("low", "lies from", kind="number"),
         Field("high", "to", kind="number"),
     )
+
+
+def matching_field(when: str) -> Field:
+    """How many rows a condition holds for, as far as the public knows."""
+    hint = f"By public knowledge{when}. If it is empty, the forecast is for all rows."
+    return Field("matching", "About how many rows match", kind="number", hint=hint, titled=False)
+
+
+def matching(form: Mapping[str, Any]) -> int:
+    """What was typed there; 0 if nothing was."""
+    return forms.whole(form, "matching", 1, MOST_MATCHING, 100) if forms.text(form, "matching") else 0
 
 
 def of(statement: Statement, form: Mapping[str, Any]) -> Filter:

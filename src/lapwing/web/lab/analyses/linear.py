@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ METHODS = {
     "output": "noise on the solution (output perturbation)",
 }
 FIRST = "sufficient_statistics"
+COEFFICIENT = "coefficient"
 PLACES = 21
 """Points of a drawn line."""
 
@@ -38,8 +39,6 @@ class Linear(Model):
     slug = "linear"
     title = "Linear regression"
     summary = "How a number depends on others: the straight line, or plane, that predicts it best."
-    mechanism: ClassVar[str] = "noise on sums, on the loss or on the solution (lapwing.models.LinearRegression)"
-
     predicted: StatedColumn
     method: str = FIRST
 
@@ -48,9 +47,10 @@ class Linear(Model):
         """What is predicted, from what, and how."""
         methods = tuple(METHODS.items())
         columns = forms.choices(features(statement))
+        target = columns[-1][0] if columns else ""
         return (
-            Field("target", "Predict", columns, columns[-1][0] if columns else ""),
-            many(statement, "from"),
+            Field("target", "Predict", columns, target),
+            many(statement, "from", target),
             Field("method", "by", methods, FIRST, titled=False),
         )
 
@@ -68,6 +68,11 @@ class Linear(Model):
     def target(self) -> StatedColumn | None:
         """What is predicted."""
         return self.predicted
+
+    @property
+    def mechanism(self) -> str:
+        """The method that was chosen."""
+        return f"{METHODS[self.method]} (lapwing.models.LinearRegression)"
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """Of the library."""
@@ -122,22 +127,27 @@ class Linear(Model):
         return f"predicted {name}" if len(self.columns) == 1 else f"effect on {name}"
 
     def learnt(self, model: Any) -> tuple[Series, ...]:
+        """Where the line begins, and a slope of each column with its interval, where the library knows one."""
+        slopes = np.asarray(model.coef_, dtype=float)
+        named = (f"slope of {column.name}" for column in self.columns)
+        values = [_with_ends(*line) for line in zip(named, slopes.tolist(), _ends(model).tolist(), strict=True)]
+        return (Series(COEFFICIENT, (Value("intercept", float(model.intercept_)), *values), note=self.equation(model)),)
+
+    def pictured(self, model: Any) -> tuple[Series, ...]:
         """For one column the line; for several, what each does to the prediction along its bounds."""
         slopes, start = np.asarray(model.coef_, dtype=float), float(model.intercept_)
         if len(self.columns) == 1:
             places = np.linspace(*self.bounds[0], PLACES)
             values = tuple(Value(f"{x:g}", float(start + slopes[0] * x), x=float(x)) for x in places)
             return (Series(self.output, values),)
-        ends = getattr(model, "coef_interval_", np.full((len(slopes), 2), np.nan))  # plain software has none
-        values = tuple(
-            _effect(column.name, float(slope) * width, (ends[i] * width).tolist())
-            for i, (column, slope, width) in enumerate(zip(self.columns, slopes, _widths(self.bounds), strict=True))
-        )
+        widths = np.array([high - low for low, high in self.bounds])
+        names = [column.name for column in self.columns]
+        moved = zip(names, (slopes * widths).tolist(), (_ends(model) * widths[:, None]).tolist(), strict=True)
         note = f"how far {self.predicted.name} moves when the column goes from its lower to its upper bound"
         note += "; with a small budget, effects come out too small, because noise draws them towards 0"
-        return (Series(self.output, values, note=note),)
+        return (Series(self.output, tuple(_with_ends(*line) for line in moved), note=note),)
 
-    def written(self, model: Any) -> tuple[str, ...]:
+    def equation(self, model: Any) -> str:
         """The line as a formula, and which slopes the noise may hide."""
         slopes = np.asarray(model.coef_, dtype=float)
         terms = "".join(
@@ -145,13 +155,24 @@ class Linear(Model):
             for slope, column in zip(slopes, self.columns, strict=True)
         )
         hidden = model.notes([column.name for column in self.columns]) if hasattr(model, "notes_") else ()
-        return (f"{self.predicted.name} = {float(model.intercept_):.4g}{terms}", *hidden)
+        formula = f"{self.predicted.name} = {float(model.intercept_):.4g}{terms}".replace("= -", "= −")
+        return ". ".join((formula, *hidden)).rstrip(".")
+
+    def written(self, model: Any) -> tuple[str, ...]:
+        """What the errors of slopes are about."""
+        if np.isnan(_ends(model)).all():
+            return ()
+        return (
+            "the error of a slope covers the noise, and that these rows are a sample",
+            "no error of the intercept is known",
+        )
 
 
-def _effect(name: str, value: float, ends: list[float]) -> Value:
+def _ends(model: Any) -> synthetic.Floats:
+    """The interval of each slope; plain software has none."""
+    return np.asarray(getattr(model, "coef_interval_", np.full((len(model.coef_), 2), np.nan)), dtype=float)
+
+
+def _with_ends(name: str, value: float, ends: list[float]) -> Value:
     low, high = ends
     return Value(name, value) if math.isnan(low) else Value(name, value, low, high)
-
-
-def _widths(bounds: list[tuple[float, float]]) -> list[float]:
-    return [high - low for low, high in bounds]

@@ -38,7 +38,6 @@ class Logistic(Model):
     slug = "logistic"
     title = "Logistic regression"
     summary = "How likely each of the stated classes is, given some numbers."
-    mechanism: ClassVar[str] = "noise on the objective, or on sums by class (lapwing.models.LogisticRegression)"
     as_text: ClassVar[bool] = True
 
     predicted: StatedColumn
@@ -47,10 +46,13 @@ class Logistic(Model):
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """What is predicted, from what, and how."""
-        methods = tuple(METHODS.items())
+        methods, usable = tuple(METHODS.items()), grouping.usable(statement)
+        learnt_from = {column.name for column in features(statement)}
+        able = [column.name for column in usable if _can_be_predicted(column) and learnt_from - {column.name}]
+        target = next(iter(able), usable[0].name if usable else "")
         return (
-            forms.chosen("target", "Predict", grouping.usable(statement)),
-            many(statement, "from"),
+            Field("target", "Predict", forms.choices(usable), target),
+            many(statement, "from", target),
             Field("method", "by", methods, "auto", titled=False),
         )
 
@@ -58,7 +60,7 @@ class Logistic(Model):
     def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
         target = forms.column(form, "target", grouping.usable(statement), "keys")
-        if not 2 <= len(grouping.values(target)) <= MOST_CLASSES:
+        if not _can_be_predicted(target):
             why = f"has {len(grouping.values(target))} keys; a model needs 2 to {MOST_CLASSES} classes"
             raise InvalidParameter("target", target.name, why, "Choose another column.")
         columns = forms.columns(form, "columns", features(statement), "bounds", MOST_COLUMNS)
@@ -72,6 +74,16 @@ class Logistic(Model):
     def target(self) -> StatedColumn | None:
         """What is predicted."""
         return self.predicted
+
+    @property
+    def mechanism(self) -> str:
+        """The method that was chosen, or between which the fit will choose."""
+        either = "noise on the objective or on sums by class, whichever suits the noisy number of rows"
+        return f"{METHODS[self.method] if self.method != 'auto' else either} (lapwing.models.LogisticRegression)"
+
+    def taken(self, model: Any) -> str:
+        """The method of the fit."""
+        return f"{METHODS[model.method_]} (lapwing.models.LogisticRegression)"
 
     @property
     def classes(self) -> list[str]:
@@ -142,7 +154,7 @@ class Logistic(Model):
     @property
     def output(self) -> str:
         """Of the second of two classes, or of any of more."""
-        what = "probability of" if len(self.columns) == 1 else "effect on the probability of"
+        what = "predicted probability of" if len(self.columns) == 1 else "effect on the predicted probability of"
         return f"{what} {self._called(self.classes[1]) if len(self.classes) == 2 else self.predicted.name}"
 
     def learnt(self, model: Any) -> tuple[Series, ...]:
@@ -185,6 +197,9 @@ class Logistic(Model):
         return {name: by_class.get(name, np.zeros(len(X))) for name in self.classes}
 
     def written(self, model: Any) -> tuple[str, ...]:
-        """Which method was taken."""
-        method = getattr(model, "method_", None)
-        return (f"the method was {METHODS.get(method, method)}",) if method else ()
+        """Nothing that the picture and the label do not say."""
+        return ()
+
+
+def _can_be_predicted(column: StatedColumn) -> bool:
+    return 2 <= len(grouping.values(column)) <= MOST_CLASSES

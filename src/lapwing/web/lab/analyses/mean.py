@@ -32,16 +32,24 @@ class Mean(Simple):
 
     column: str
     where: Filter = field(default_factory=Filter)
+    matching: int = 0
+    """About how many rows the condition holds for, as stated; 0 if that was not."""
 
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """Of which column, and of which rows."""
-        return (forms.chosen("column", "Mean of", statement.bounded), *filters.fields(statement))
+        return (
+            forms.chosen("column", "Mean of", statement.bounded),
+            *filters.fields(statement),
+            filters.matching_field(""),
+        )
 
     @classmethod
     def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        return cls(forms.column(form, "column", statement.bounded, NEED).name, filters.of(statement, form))
+        where = filters.of(statement, form)
+        matching = filters.matching(form) if where.sql else 0
+        return cls(forms.column(form, "column", statement.bounded, NEED).name, where, matching)
 
     @property
     def rows(self) -> str:
@@ -64,7 +72,11 @@ class Mean(Simple):
 
     def condition(self, statement: Statement) -> str:
         """How many rows a filter would leave at most."""
-        return f"among {counted(statement.people, 'row')}" if self.where.sql else ""
+        return f"among {counted(self.rows_per_group(statement), 'row')}" if self.where.sql else ""
+
+    def caveat(self, statement: Statement) -> str:
+        """That a filter leaves out nobody knows how many rows."""
+        return filters.FEWER if self.where.sql and not self.matching else ""
 
     def basis(self, statement: Statement) -> tuple[str, ...]:
         """What the error rests on."""
@@ -72,6 +84,8 @@ class Mean(Simple):
             people = f"{statement.people:,}"
             each = f": one row of each of the {people} {statement.unit_word}s that you stated" if statement.unit else ""
             return (f"the error assumes that {people} rows have a value{each or ', as many as you stated'}",)
+        if self.matching:
+            return (f"the error assumes that {self.matching:,} rows match the condition, as you stated",)
         return (f"the error is for {statement.people:,} rows; fewer rows match the condition, so it will be larger",)
 
     def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:

@@ -13,7 +13,7 @@ import hashlib
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,7 +43,8 @@ WHY = (
     "Measured by fitting the same model to as many made-up rows within your bounds as you stated. "
     "The real error depends on the data."
 )
-NARROW, CROWDED = 0.25, "if values fill a quarter of the bounds"
+NARROW, CROWDED = 0.25, "if the values spread over only a quarter of the range that you stated"
+FULL = "if the values spread over the whole range"
 """Bounds are wider than the data more often than not, and then a model is farther off."""
 TABLE = 1_000
 """Which made-up rows: noise has other numbers."""
@@ -61,7 +62,6 @@ class Table:
 class Model(Analysis):
     """A model of some columns with bounds."""
 
-    mechanism: ClassVar[str] = ""
     as_text: ClassVar[bool] = False
     """Whether the target is a name of a class."""
 
@@ -83,6 +83,15 @@ class Model(Analysis):
         """The column that is predicted, if one is."""
         return None
 
+    @property
+    @abstractmethod
+    def mechanism(self) -> str:
+        """Where noise is added, in words, with the library's name of the estimator."""
+
+    def taken(self, model: Any) -> str:
+        """The same of a fitted model, if the fit itself chose among several."""
+        return self.mechanism
+
     @abstractmethod
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """The private estimator; with a seed its noise is reproducible, for made-up rows."""
@@ -99,6 +108,10 @@ class Model(Analysis):
     def learnt(self, model: Any) -> tuple[Series, ...]:
         """A few numbers that say what was learnt."""
 
+    def pictured(self, model: Any) -> tuple[Series, ...]:
+        """What a picture shows, if not these numbers themselves."""
+        return ()
+
     @abstractmethod
     def drawn(self) -> Shape:
         """How the summary is drawn."""
@@ -108,8 +121,9 @@ class Model(Analysis):
         """What was learnt, in lines for people."""
 
     def off(self, private: Any, plain: Any, table: Table) -> Sequence[float]:
-        """How far apart two models are: by their summaries."""
-        pairs = zip(self.learnt(private), self.learnt(plain), strict=True)
+        """How far apart two models are: by their pictures."""
+        shown, other = (self.pictured(model) or self.learnt(model) for model in (private, plain))
+        pairs = zip(shown, other, strict=True)
         values = [(a.value, b.value) for first, other in pairs for a, b in zip(first.values, other.values, strict=True)]
         return [a - b for a, b in values if a is not None and b is not None]
 
@@ -122,12 +136,10 @@ class Model(Analysis):
         """By simulation on rows that nobody has."""
         people = max(1, statement.people)
         word = statement.unit_word
-        notes = [
-            f"the model learns from one row of each {word}" if statement.unit else "each row is a different person"
-        ]
+        notes = [learns_from(statement)]
         if statement.people > MOST_ROWS:
             notes.append(f"the model learns from about {MOST_ROWS:,} {word}s, drawn at random")
-        filled = {CROWDED: NARROW, "if values fill the bounds": 1.0}
+        filled = {CROWDED: NARROW, FULL: 1.0}
         bands = []
         for how, share in filled.items():
             errors = _simulated(self, people, share)
@@ -146,7 +158,7 @@ class Model(Analysis):
             progress(0.6)
             result = self.fitted(table, epsilon, loss)
             progress(1.0)
-            return result
+            return replace(result, notes=(*result.notes, learns_from(data.statement)))
 
         return on_record(data, look)
 
@@ -161,8 +173,9 @@ class Model(Analysis):
     def fitted(self, table: Table, epsilon: float, loss: Loss) -> Result:
         """What a private fit to these rows says."""
         model = self.estimator(epsilon).fit(*_given(table))
-        series = self.learnt(model)
-        return Result(self.drawn(), series, self.x_label, loss, CONFIDENCE, self.written(model))
+        series, drawn, taken = self.learnt(model), self.pictured(model), self.taken(model)
+        written = self.written(model)
+        return Result(self.drawn(), series, self.x_label, loss, CONFIDENCE, written, drawn=drawn, mechanism=taken)
 
     def charge(self, data: Data, epsilon: float) -> Loss:
         """What a fit costs, paid if there is a ledger."""
@@ -212,7 +225,8 @@ class Model(Analysis):
             Series(f"{series.name} {AFTER}", series.values, series.measured_in, series.note) for series in after
         )
         shown = series if same(series, beside) else (*series, *beside)
-        return Result(self.drawn(), shown, self.x_label, None, CONFIDENCE, self.written(plain))
+        drawn = self.pictured(plain)
+        return Result(self.drawn(), shown, self.x_label, None, CONFIDENCE, self.written(plain), drawn=drawn)
 
     def plainly(self, table: Table) -> Any:
         """What scikit-learn learns; what it has to say about the rows meanwhile is not for a log."""
@@ -303,12 +317,19 @@ def features(statement: Statement, but: Sequence[str] = ()) -> tuple[StatedColum
     return tuple(column for column in statement.bounded if column.name not in but and column.name != statement.unit)
 
 
-def many(statement: Statement, label: str, name: str = "columns") -> Field:
-    """A field for several columns with bounds."""
+def many(statement: Statement, label: str, target: str = "") -> Field:
+    """A field for several columns with bounds. It begins with one that is not the target, and needs one."""
     columns = forms.choices(features(statement))
-    return Field(
-        name, label, columns, columns[0][0] if columns else "", kind="many", hint="More columns mean more noise."
-    )
+    begins = next((name for name, _ in columns if name != target), "")
+    hint = "More columns mean more noise."
+    return Field("columns", label, columns if begins else (), begins, kind="many", hint=hint)
+
+
+def learns_from(statement: Statement) -> str:
+    """Which rows a model learns from."""
+    if statement.unit:
+        return f"the model learns from one row of each {statement.unit_word}"
+    return "each row is a different person"
 
 
 def _doubles(values: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +15,10 @@ from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
-from lapwing.web.lab.analysis import Field
+from lapwing.web.lab.analysis import Data, Field, Progress
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import StatedColumn, Statement
+from lapwing.web.service.plural import counted
 
 DEFAULT = (0.25, 0.5, 0.75)
 MOST = 20
@@ -72,6 +74,8 @@ class Quantiles(Simple):
     def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """In ranks, and in the column's own unit as far as its values are spread evenly."""
         ranks = Simple.preview(self, statement, epsilons)
+        of = f"among {among(statement)}"
+        ranks = replace(ranks, bands=tuple(replace(band, condition=of) for band in ranks.bands))
         assert self.column.bounds is not None
         low, high = self.column.bounds
         why = f"This assumes that values are spread evenly from {low:g} to {high:g}; the true error differs."
@@ -93,12 +97,28 @@ class Quantiles(Simple):
     def result(self, answer: Answer | Unprotected) -> Result:
         """One series along the shares."""
         result = Simple.result(self, answer)
+        found = [series.values[0].value for series in result.series]
+        if isinstance(answer, Answer):
+            found = [None if value is None else round(value, self.digits) for value in found]
         values = tuple(
-            Value(called(share) if len(self.shares) > 1 else self.output, series.values[0].value, x=share)
-            for share, series in zip(self.shares, result.series, strict=True)
+            Value(called(share) if len(self.shares) > 1 else self.output, value, x=share)
+            for share, value in zip(self.shares, found, strict=True)
         )
         notes = (*_by_quantile({series.name: series.note for series in result.series}), *result.notes)
         return replace(result, series=(Series(self.output, values),), x_label="share of the rows", notes=notes)
+
+    @property
+    def digits(self) -> int:
+        """Digits after the point that say something: a ten-thousandth of the bounds, and none of whole numbers."""
+        low, high = self.column.bounds or (0.0, 1.0)
+        return 0 if self.column.type == "integer" else max(0, 3 - math.floor(math.log10(high - low)))
+
+    def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
+        """Ranks are told with how many of them there are, as stated."""
+        result = Simple.release(self, data, epsilon, progress)
+        of = f"{{}} (of {among(data.statement)}) from the exact"
+        notes = [re.sub("(ranks?) from the exact", lambda found: of.format(found[1]), note) for note in result.notes]
+        return replace(result, notes=tuple(notes))
 
     @property
     def output(self) -> str:
@@ -131,6 +151,12 @@ def _by_quantile(notes: Mapping[str, str]) -> list[str]:
         return [*shared[:1], RANKS, *shared[1:]]
     own = {name: next((part for part in parts if part not in shared), "") for name, parts in clauses.items()}
     return [*(f"{name}: {text}" for name, text in own.items() if text), RANKS, *shared]
+
+
+def among(statement: Statement) -> str:
+    """How many rows count, as far as that was stated."""
+    most = statement.people * (statement.max_rows_per_unit if statement.unit else 1)
+    return f"{'about' if most == statement.people else 'at most'} {counted(most, 'row')}"
 
 
 def called(share: float) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from lapwing.curator import Answer, Query, Unprotected
+from lapwing.curator.plan.nodes import Plan, Where
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import MissingBounds
-from lapwing.web.lab.analyses import forms, grouping
+from lapwing.web.lab.analyses import filters, forms, grouping
 from lapwing.web.lab.analyses.curated import CONFIDENCE, THRESHOLD, CuratedAnalysis, blank, needs_rows, stopping
 from lapwing.web.lab.analysis import Data, Field, Progress
 from lapwing.web.lab.result import Result
@@ -35,11 +36,16 @@ class Sql(CuratedAnalysis):
     text: str
     secret: bool = False
     """Whether it groups by a column whose keys were not stated."""
+    matching: int = 0
+    """About how many rows its condition holds for, as stated; 0 if there is none, or that was not stated."""
+    filtered: bool = False
+    """Whether it has a condition."""
 
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """The statement."""
-        return (Field("sql", "SQL", value=_example(statement), kind="text", hint="One SELECT, about this table only."),)
+        sql = Field("sql", "SQL", value=_example(statement), kind="text", hint="One SELECT, about this table only.")
+        return (sql, filters.matching_field(", if there is a WHERE"))
 
     @classmethod
     def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
@@ -54,7 +60,8 @@ class Sql(CuratedAnalysis):
             names = " and ".join(key.name for key in query.grouping.keys if key.values is None)
             why = f"Which values of {names} occur is private, and showing some of them needs an allowance δ"
             raise forms.Refused("sql", text[:40], why, f"State the keys of {names}, or allow a δ for the table.")
-        return cls(text, secret)
+        filtered = has_condition(query.plan)
+        return cls(text, secret, filters.matching(form) if filtered else 0, filtered)
 
     def query(self, table: PrivateTable) -> Query:
         """The question that it stands for."""
@@ -87,6 +94,10 @@ class Sql(CuratedAnalysis):
         rows = counted(self.rows_per_group(statement), "row")
         return f"in a group of {rows}" if self.groups(statement) > 1 else f"among {rows}"
 
+    def caveat(self, statement: Statement) -> str:
+        """That a condition leaves out nobody knows how many rows."""
+        return filters.FEWER if self.filtered and not self.matching and not self.secret else ""
+
     def basis(self, statement: Statement) -> tuple[str, ...]:
         """What the error of a mean rests on."""
         query = self.query(blank(statement))
@@ -98,6 +109,8 @@ class Sql(CuratedAnalysis):
             return (f"{error} is for the smallest group that is likely shown. Larger groups have smaller errors",)
         if query.grouping.keys:
             return (f"{error} assumes that all groups are equally large: {each:,} rows each",)
+        if self.matching:
+            return (f"{error} assumes that {each:,} rows match the condition, as you stated",)
         return (f"{error} is for {each:,} rows. If fewer rows have a value or match a condition, it will be larger",)
 
     def result(self, answer: Answer | Unprotected) -> Result:
@@ -120,6 +133,11 @@ class Sql(CuratedAnalysis):
         progress(1.0)
         note = "exact, except that numbers outside their bounds count as the nearest bound, as they do in the answer"
         return self.compared(plain.series, replace(after, notes=(note,)))
+
+
+def has_condition(plan: Plan) -> bool:
+    """Whether rows are left out by a condition, here or in a sub-query."""
+    return isinstance(plan, Where) or any(map(has_condition, plan.parents()))
 
 
 def _read(statement: Statement, text: str) -> Query:

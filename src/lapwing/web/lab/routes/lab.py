@@ -362,6 +362,7 @@ def _describe(
         "cheapest": min(proposals.PRICES),
         "threshold": proposals.threshold(0.1, stated.max_rows_per_unit if stated else 1),
         "to_look_at": proposals.to_look_at(stated) if stated else {},
+        "people_for_keys": proposals.people_for_keys(stated, 0.1) if stated else None,
         "keys_delta": proposals.delta_for_keys(stated) if stated else 0.0,
         "rows": proposals.first_rows(bench.path) if teaching else rows,
         "spent": bench.ledger.spent(DATASET) if stated else None,

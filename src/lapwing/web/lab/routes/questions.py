@@ -71,6 +71,20 @@ def preview(request: Request, analysis: str, bench: TheBench, site: TheSite) -> 
     return JSONResponse(details, headers=_NEVER)
 
 
+@router.get("/lab/{id}/ask/{analysis}/at", dependencies=[limited_browser("lab preview")])
+@in_lane("questions")
+def at(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
+    """The same at one epsilon that was typed: between two places of the slider an error is no exact line."""
+    question, epsilon = (
+        _understood(request, analysis, bench),
+        releases.epsilon_of(request.query_params.get("epsilon", "")),
+    )
+    assert question.analysis is not None
+    bands = releases.previewed(question.analysis, bench.stated, (epsilon,)).bands
+    details = {"epsilon": epsilon, "errors": [band.errors[0] for band in bands]}
+    return JSONResponse(releases.plain(details), headers=_NEVER)
+
+
 @router.get("/lab/{id}/ask/{analysis}/nearby", dependencies=[limited_browser("lab preview")])
 @in_lane("questions")
 def nearby(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:

@@ -4,7 +4,7 @@ import { Asked, TEACHING } from "./asked.js";
 import type { Result, Series, Value } from "./kinds.js";
 import { told } from "./told.js";
 import { asPrecise, errorOf, said } from "./look.js";
-import { legend, picture } from "./picture.js";
+import { legend, picture, pictured } from "./picture.js";
 import { benchOf, underWay } from "./waiting.js";
 import { offBy } from "../math/lab.js";
 
@@ -35,7 +35,7 @@ class Answer extends Asked<{ result: Result }> {
   private signs(mine: Result, exact: Result | null): TemplateResult | typeof nothing {
     const signs = legend(mine);
     if (!signs) return nothing;
-    const ranged = mine.series.some(({ values }) => values.some(({ low }) => low !== null));
+    const ranged = pictured(mine).some(({ values }) => values.some(({ low }) => low !== null));
     return html`<span class="private">${signs.private} private answer</span>${ranged ? html`<span class="noise">${signs.interval} ${Math.round(100 * mine.confidence)} % interval for the answer before noise</span>` : nothing}${exact ? html`<span class="exact">${signs.exact} exact answer</span>` : nothing}`;
   }
 
@@ -56,13 +56,13 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = all.filter(({ value }) => value.low !== null && value.high !== null);
     const known = all.filter(({ truth, value }) => typeof truth === "number" && value.value !== null);
     if (!known.length)
-      return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label “Privacy facts”.`;
+      return `${all.length} numbers${mine.rows_used && ` over ${mine.rows_used}`}${ranged.length ? `, each with its error bar${mine.rows_used && " (noise only)"}` : ""}. What they cost together is on the label “Privacy facts”.`;
     if (ranged.length) {
       const barred = known.filter(({ value, quiet }) => value.low !== null && value.high !== null && quiet !== null);
       const held = barred.filter(({ value, quiet }) => value.low! <= quiet! && quiet! <= value.high!);
       const what = limited(exact) ? "numbers with limits, before noise," : "exact numbers";
       const gap = limited(exact) ? " The bars do not cover what the limits for rows and values change." : "";
-      return `${held.length} of ${barred.length} ${what} lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.${gap}`;
+      return `${held.length} of ${barred.length} ${what} lie within the error bars of the private ones; at least ${Math.round(100 * mine.confidence)}\u00a0% should.${gap}`;
     }
     if (mine.shape === "points")
       return `${known.length} points: private ones in teal, exact ones in grey. The noise moved them apart.`;
@@ -80,6 +80,7 @@ class Answer extends Asked<{ result: Result }> {
   /** The answer in words. */
   private sentence(mine: Result, exact: Result | null): string {
     const [series] = mine.series;
+    if (mine.drawn.length) return `${series?.note}.${exact ? ` ${this.crowd(mine, exact)}` : ""}`;
     if (mine.series.reduce((sum, { values }) => sum + values.length, 0) > 1) return this.crowd(mine, exact);
     const value = series?.values.find((one) => one.value !== null);
     if (!series || !value || value.value === null) return "";
@@ -87,7 +88,7 @@ class Answer extends Asked<{ result: Result }> {
     const error = errorOf(value);
     const truth = other(exact, series, value)?.value;
     const about = (shown: number | null): string =>
-      `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ± ${offBy(error, 2, value.value as number)}`}.`;
+      `${name[0]?.toUpperCase()}${name.slice(1)}${mine.rows_used && ` over ${mine.rows_used}`} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ±\u00a0${offBy(error, 2, value.value as number)}${mine.rows_used && " (noise only)"}`}.`;
     if (typeof truth !== "number") return about(error);
     const cut = after(exact, series, value);
     const clip =
@@ -122,15 +123,15 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = rows.some(({ value }) => value.low !== null);
     const cut = limited(exact);
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, after limits and bounds</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.drawn.length ? "Coefficient" : mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, after limits and bounds</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
         const error = errorOf(value);
         const truth = other(exact, series, value)?.value;
         const bounded = after(exact, series, value);
         return html`<tr>${several || !labelled ? html`<td>${series.name}</td>` : nothing}${labelled ? html`<td>${value.label}</td>` : nothing}
-          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, error)}</td>${ranged ? html`<td class="right noise">${error === null ? "–" : `± ${offBy(error, 2, value.value as number)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
+          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, error)}</td>${ranged ? html`<td class="right noise">${error === null ? "–" : `±\u00a0${offBy(error, 2, value.value as number)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
           ${exact ? html`<td class="right exact">${typeof truth === "number" ? said(truth, 7) : "–"}</td>${cut ? html`<td class="right exact">${typeof bounded === "number" ? said(bounded, 7) : "–"}</td>` : nothing}` : nothing}</tr>`;
-      })}</tbody></table>${mine.series.filter(({ note }) => note).map(({ note, name }) => html`<p class="quiet">${several ? `${name}: ${note}` : `${note[0]?.toUpperCase()}${note.slice(1)}`}.</p>`)}`;
+      })}</tbody></table>${(mine.drawn.length ? mine.drawn : mine.series).filter(({ note }) => note).map(({ note, name }) => html`<p class="quiet">${several ? `${name}: ${note}` : `${note[0]?.toUpperCase()}${note.slice(1)}`}.</p>`)}`;
   }
 
   static override styles = [

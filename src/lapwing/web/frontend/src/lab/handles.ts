@@ -3,7 +3,7 @@ import { LitElement, css, html, nothing, type PropertyValues, type TemplateResul
 import { live } from "lit/directives/live.js";
 import "../lib/epsilon.js";
 import { chart, type Mark, type Point } from "../lib/chart.js";
-import { accuracyAt, accuracyPlace, down, epsilonFor, errorAt, offBy, range, up } from "../math/lab.js";
+import { accuracyAt, accuracyPlace, compared, down, epsilonFor, errorAt, offBy, range, up } from "../math/lab.js";
 import type { QuestionHandles, Band } from "./kinds.js";
 import { calm, sure, said } from "./look.js";
 import "./meter.js";
@@ -12,15 +12,31 @@ const STEPS = 60;
 /** How far off with fewer and with more people: asked for once the page is there. */
 export type Nearby = { people: number; bands: Band[] }[];
 
+/** How far off each output is at an epsilon between two places of the slider. */
+export interface Typed {
+  epsilon: number;
+  errors: (number | null)[];
+}
+
 /** What rests on more than what was stated is a guess, and no limit. */
 const limit = (band: Band): string => (band.why ? "about" : "at most");
 
 /** Not an error, but from how many rows on a key that was not declared is shown. */
 const isThreshold = (band: Band): boolean => band.measured_in === "units";
 
-/** How far off it is, after "the possible error of". A name with a condition ends with a comma. */
-const named = ({ output, condition }: Band): string =>
-  `${output}${condition && ` ${condition}`}${output.includes(", ") ? "," : ""}`;
+/** How far off it is, after "the possible error of". A name with a comma within ends with one. */
+function named({ output, condition }: Band, over = ""): string {
+  const name = [`${output}${over}`, condition].filter(Boolean).join(over ? ", " : " ");
+  return `${name}${name.includes(", ") ? "," : ""}`;
+}
+
+/** Of which rows of a person a limit is, where a person may have more: not of those that are left out. */
+const used = ({ preview }: QuestionHandles, band: Band): string =>
+  preview.rows_used && !band.why ? ` over ${preview.rows_used}` : "";
+
+/** Where a key must be that frequent. */
+const among = ({ preview }: QuestionHandles): string =>
+  preview.rows_used ? ` among the rows that count (${preview.rows_used})` : "";
 
 const ONE: Record<string, string> = { people: "person", rows: "row", ranks: "rank" };
 
@@ -35,6 +51,7 @@ export class Handles extends LitElement {
   static override properties = {
     asking: { attribute: false },
     nearby: { attribute: false },
+    typed: { attribute: false },
     epsilon: { type: Number },
     output: { state: true },
     wanted: { state: true },
@@ -44,6 +61,7 @@ export class Handles extends LitElement {
   };
   declare asking: QuestionHandles | null;
   declare nearby: Nearby | null;
+  declare typed: Typed | null;
   declare epsilon: number;
   /** Which output the second handle is about. */
   declare output: number;
@@ -58,7 +76,7 @@ export class Handles extends LitElement {
 
   constructor() {
     super();
-    this.asking = this.nearby = null;
+    this.asking = this.nearby = this.typed = null;
     this.epsilon = 1;
     this.output = 0;
     this.invalid = false;
@@ -84,6 +102,12 @@ export class Handles extends LitElement {
     return this.asking?.preview.bands[this.output] ?? null;
   }
 
+  /** How far off it is at the epsilon that is chosen: as the server says, and until then on the line between two places. */
+  private errorNow(asking: QuestionHandles, band: Band): number | null {
+    if (this.typed?.epsilon === this.epsilon) return this.typed.errors[this.output] ?? null;
+    return errorAt(asking.places, band.errors, this.epsilon);
+  }
+
   private move(epsilon: number, wanted: number | null = null): void {
     this.epsilon = epsilon;
     this.forget();
@@ -102,7 +126,7 @@ export class Handles extends LitElement {
     const { asking, band } = this;
     if (!asking) return html`<p>…</p>`;
     return html`<div class="two">
-        <lw-epsilon label="Spend" .value=${this.epsilon} about="that one ${asking.unit} is in the data" @epsilon=${(
+        <lw-epsilon label="Spend" .value=${this.epsilon} about="that one ${asking.unit} is in the data" except=${asking.preview.delta ? "leaving δ aside" : ""} @epsilon=${(
           event: CustomEvent<number>,
         ) => {
           event.stopPropagation();
@@ -136,14 +160,14 @@ export class Handles extends LitElement {
         : nothing;
     if (!ends)
       return html`<div class="accuracy"><span class="name">Accuracy ${choice}</span><p class="quiet">${band.why || "How far off it will be depends on the data, so it is not known beforehand."}</p></div>`;
-    const error = this.wanted ?? errorAt(asking.places, band.errors, this.epsilon);
+    const error = this.wanted ?? this.errorNow(asking, band);
     const shown = error ?? ends[1];
     const word = limit(band);
     const least = isThreshold(band);
     const unit = least ? crowdOf(asking) : band.measured_in;
     const label = least
       ? `Show ${band.output} that at least so many ${unit} have${bands.length > 1 ? ":" : ""}`
-      : `Accept an error of ${word}${bands.length > 1 ? (alike ? `, in ${shared},` : ", for the output") : ""}`;
+      : `Accept an error ${alike && bands.length > 1 ? `in the ${shared} ` : ""}of ${word}${bands.length > 1 && !alike ? ", for the output" : ""}`;
     return html`<div class="accuracy">
       <label class="name" for="accuracy">${label}</label>${choice}
       <input id="accuracy" type="range" min="0" max=${STEPS} step="1" .value=${String(accuracyPlace(shown, STEPS, ends))}
@@ -180,17 +204,17 @@ export class Handles extends LitElement {
       const buys =
         still === null || !band || isThreshold(band)
           ? ""
-          : `, for an error of ${limit(band)} ${counted(said(still), band.measured_in)} in ${named(band)}`;
+          : `, for an error of ${limit(band)} ${counted(said(still), band.measured_in)} in ${named(band, used(asking, band))}`;
       return html`This costs more than is left. You can still spend ${said(most)}${buys}. <button type="button" @click=${() => this.move(most)}>Take ${said(most)}</button>`;
     }
-    const error = band ? errorAt(asking.places, band.errors, this.epsilon) : null;
+    const error = band ? this.errorNow(asking, band) : null;
     if (!band || error === null)
       return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
     const room = `Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
     if (isThreshold(band))
-      return html`With ε = ${said(this.epsilon)}, ${band.output} that at least <b class="noise">${counted(offBy(error), crowdOf(asking))}</b> ${offBy(error) === "1" ? "has" : "have"} is shown with a probability of ${Math.round(100 * asking.preview.confidence)}\u00a0% or more. A rarer one may be shown, too. ${room}`;
-    return html`With ε = ${said(this.epsilon)}, the possible error of ${named(band)} is <b class="noise">${error === 0 ? "" : `${limit(band)} `}${counted(offBy(error), band.measured_in)}</b>${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. ${room}`;
+      return html`With ε = ${said(this.epsilon)}, ${band.output} that at least <b class="noise">${counted(offBy(error), crowdOf(asking))}</b> ${offBy(error) === "1" ? "has" : "have"}${among(asking)} is shown with a probability of ${Math.round(100 * asking.preview.confidence)}\u00a0% or more. A rarer one may be shown, too. ${room}`;
+    return html`With ε = ${said(this.epsilon)}, the possible error of ${named(band, used(asking, band))} is <b class="noise">${error === 0 ? "" : `${limit(band)} `}${counted(offBy(error), band.measured_in)}</b>${used(asking, band) && " (noise only)"}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. ${band.caveat} ${room}`;
   }
 
   private picture(asking: QuestionHandles, band: Band): TemplateResult {
@@ -210,16 +234,17 @@ export class Handles extends LitElement {
     const crowd = crowdOf(asking);
     const sized = (people: number): string => counted(said(people), crowd);
     const { left } = asking.budget;
-    // labels end before the rule "all that is left", which would cross them near the edge
-    const line = (ink: "quiet" | "noise", points: Point[], label: string): Mark[] => {
-      const drawn: Mark = { kind: "line", ink, points, dashed: ink === "quiet" };
-      const before = points.filter(([epsilon]) => epsilon <= left);
-      if (!label || left >= 10 || left < 3 || !before.length) return [{ ...drawn, label }];
-      return [drawn, { ...drawn, points: before, label }];
-    };
-    const marks: Mark[] = others.flatMap(({ people, points }) => line("quiet", points, said(people)));
-    marks.push(...line("noise", mine, others.length ? said(asking.people) : ""));
-    const error = errorAt(asking.places, band.errors, this.epsilon);
+    const line = (ink: "quiet" | "noise", points: Point[], label: string): Mark => ({
+      kind: "line",
+      ink,
+      points,
+      label,
+      dashed: ink === "quiet",
+      end: true,
+    });
+    const marks: Mark[] = others.map(({ people, points }) => line("quiet", points, said(people)));
+    marks.push(line("noise", mine, others.length ? said(asking.people) : ""));
+    const error = this.errorNow(asking, band);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
     const y = {
       from: Math.min(...all) / 1.3,
@@ -233,8 +258,7 @@ export class Handles extends LitElement {
       marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
     const crowds = others.map(({ people }) => sized(people));
-    const most = others.reduce<(typeof others)[number] | null>((a, b) => (a && a.people > b.people ? a : b), null);
-    const change = compared(most?.points ?? [], mine, (most?.people ?? 0) > asking.people);
+    const change = compared([...others, { people: asking.people, points: mine }]);
     const exact = asking.places.find((_, place) => band.errors.slice(place).every((one) => one === 0));
     const none =
       exact === undefined || least ? "" : ` From ε = ${said(exact)} on it is 0, which this axis cannot show.`;
@@ -248,7 +272,7 @@ export class Handles extends LitElement {
         }</p>`
       : html`<p class="quiet soon">…</p>`;
     const title = least
-      ? `How many ${crowd} ${band.output} needs, at each ε, to be shown with a probability of ${Math.round(100 * asking.preview.confidence)} %`
+      ? `How many ${crowd} ${band.output} needs${among(asking)}, at each ε, to be shown with a probability of ${Math.round(100 * asking.preview.confidence)} %`
       : `Possible error at each ε, for: ${band.output}${band.condition && !crowds.length ? ` ${band.condition}` : ""}${band.measured_in ? `, in ${band.measured_in}` : ""}`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title, height: 260 })}
       <figcaption class="quiet">${title}.${none} Your data was not read for this. ${band.why ? "The error is a guess from what you stated. " + band.why : least ? "The number follows from the method." : "The error follows from the method and from what you stated about the table."}</figcaption></figure>${size}
@@ -288,16 +312,6 @@ export class Handles extends LitElement {
       @media print { .two { display: none; } }
     `,
   ];
-}
-/** How the error changes with more rows, over all places that both lines have. */
-function compared(theirs: readonly Point[], mine: readonly Point[], more: boolean): string {
-  const known = new Map(mine);
-  const apart = theirs.flatMap(([epsilon, error]) => {
-    const one = known.get(epsilon);
-    return one === undefined || Math.abs(Math.log(error / one)) <= 0.01 ? [] : [error > one === more];
-  });
-  if (apart.every((larger) => larger)) return "larger";
-  return apart.some((larger) => larger) ? "smaller at some ε and larger at others" : "smaller";
 }
 
 customElements.define("lw-handles", Handles);

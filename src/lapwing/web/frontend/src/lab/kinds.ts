@@ -20,6 +20,9 @@ export interface Result {
   x_label: string;
   confidence: number;
   notes: string[];
+  rows_used: string;
+  drawn: Series[];
+  mechanism: string;
 }
 
 export interface Band {
@@ -28,6 +31,7 @@ export interface Band {
   measured_in: string;
   why: string;
   condition: string;
+  caveat: string;
 }
 
 export interface Preview {
@@ -36,6 +40,7 @@ export interface Preview {
   delta: number;
   notes: string[];
   mechanism: string;
+  rows_used: string;
 }
 
 export interface Budget {

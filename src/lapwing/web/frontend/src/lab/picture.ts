@@ -26,9 +26,9 @@ export function picture(mine: Result, exact: Result | null): TemplateResult[] {
   return drawable(mine)
     .slice(0, MOST_PICTURES)
     .map((series) => {
-      const other = exact?.series.find(({ name }) => name === series.name) ?? null;
+      const other = (exact ? pictured(exact) : []).find(({ name }) => name === series.name) ?? null;
       const drawn = draw(mine, series, other);
-      return html`<figure>${mine.series.length > 1 ? html`<figcaption>${series.name}</figcaption>` : nothing}${drawn}</figure>`;
+      return html`<figure>${pictured(mine).length > 1 ? html`<figcaption>${series.name}</figcaption>` : nothing}${drawn}</figure>`;
     });
 }
 
@@ -79,8 +79,11 @@ export function legend(mine: Result): Signs | null {
   return first ? SIGNS[drawing(mine, first)] : null;
 }
 
+/** What a picture shows: the numbers, or what is computed from them. */
+export const pictured = (of: Result): Series[] => (of.drawn.length ? of.drawn : of.series);
+
 const drawable = (mine: Result): Series[] =>
-  mine.shape === "table" ? [] : mine.series.filter(({ values }) => values.some(({ value }) => value !== null));
+  mine.shape === "table" ? [] : pictured(mine).filter(({ values }) => values.some(({ value }) => value !== null));
 
 const ends = (values: readonly (Value | undefined)[]): number[] =>
   values
@@ -206,7 +209,12 @@ function curve(result: Result, series: Series, exact: Series | null): SVGTemplat
     marks.push({ kind: "band", ink: "noise", points: above, lower: below });
   }
   if (exact) marks.push({ kind: "line", ink: "exact", points: points(exact, ({ value }) => value) });
-  marks.push({ kind: "line", ink: "private", points: points(series, ({ value }) => value) });
+  const mine = points(series, ({ value }) => value);
+  marks.push({ kind: "line", ink: "private", points: mine });
+  if (mine.length < 30 && !result.drawn.length) {
+    if (exact) marks.push({ kind: "dots", ink: "exact", points: points(exact, ({ value }) => value) });
+    marks.push({ kind: "dots", ink: "private", points: mine });
+  }
   return chart({ ...axes(result, series, exact), marks, title: words(series, exact) });
 }
 

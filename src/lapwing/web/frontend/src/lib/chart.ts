@@ -1,5 +1,6 @@
 // Small pictures from data, as SVG: lines, areas, bands, bars, dots and rules, with quiet axes and labels beside the lines.
 import { css, svg, nothing, type SVGTemplateResult } from "lit";
+import { spread } from "../math/lab.js";
 
 export type Point = readonly [number, number];
 export type Ink = "exact" | "private" | "noise" | "adversary" | "budget" | "quiet";
@@ -20,6 +21,8 @@ export interface Mark {
   label?: string;
   /** Where its label stands; on the side with more room unless said. */
   side?: "left" | "right";
+  /** Whether its label stands beside the picture, where the line ends: then no line runs through it. */
+  end?: boolean;
   /** Whether a label on the right stands below, where a line rises from its mark. */
   below?: boolean;
   dashed?: boolean;
@@ -85,42 +88,66 @@ export interface Frame {
 }
 
 /** Rules and numbers on the left, numbers and a name below; `about` is how many numbers stand below. */
-export function frame(x: Axis, y: Axis, height: number, about = narrow() ? 3 : 5): Frame {
-  const across = place(x, EDGE.left, wide() - EDGE.right);
+export function frame(x: Axis, y: Axis, height: number, about = narrow() ? 3 : 5, margin = EDGE.right): Frame {
+  const right = wide() - margin;
+  const across = place(x, EDGE.left, right);
   const up = place(y, height - EDGE.bottom, EDGE.top);
   const floor = height - EDGE.bottom;
   const axes = svg`${ticks(y, 4).map(
-    (
-      value,
-    ) => svg`<g class="tick"><line x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
+    (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${right} y1=${up(value)} y2=${up(value)}></line>
         <text x=${EDGE.left - 8} y=${up(value)} text-anchor="end" dy="0.32em">${(y.format ?? tick)(value)}</text></g>`,
   )}
     ${ticks(x, about).map(
       (value) =>
         svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? tick)(value)}</text>`,
     )}
-    <text class="axis" x=${(EDGE.left + wide() - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
+    <text class="axis" x=${(EDGE.left + right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
     <text class="axis" x=${narrow() ? 2 : EDGE.left} y=${EDGE.top - 11}>${y.label}</text>`;
   return { across, up, floor, axes };
 }
 
 /** The line that bars stand on. */
-export const ground = (at: number): SVGTemplateResult =>
-  svg`<line class="base" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${at} y2=${at}></line>`;
+export const ground = (at: number, margin = EDGE.right): SVGTemplateResult =>
+  svg`<line class="base" x1=${EDGE.left} x2=${wide() - margin} y1=${at} y2=${at}></line>`;
 
 export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateResult {
-  const { across, up, floor, axes } = frame(x, y, height);
+  const ended = marks.filter(({ end, label, points }) => end && label && points.length);
+  const margin = Math.max(EDGE.right, ...ended.map(({ label }) => 20 + LETTER * label!.length));
+  const { across, up, floor, axes } = frame(x, y, height, undefined, margin);
   return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
-    ${axes}${ground(floor)}
+    ${axes}${ground(floor, margin)}
     ${marks.map((mark) => drawn(mark, across, up, floor))}
     ${apart(
-      marks.flatMap((mark) => said(mark, labelled(mark, across, up, floor))),
+      marks.flatMap((mark) => (mark.end ? [] : said(mark, labelled(mark, across, up, floor)))),
       floor,
     ).map(
       ({ mark, x, y, left }) =>
         svg`<text class="label ${mark.ink}" x=${x} y=${y} text-anchor=${left ? "end" : "start"}>${mark.label}</text>`,
     )}
+    ${atEnds(ended, across, up)}
   </svg>`;
+}
+
+/** Labels beside the ends of their lines, each joined to its own, as near as they can stand without touching. */
+function atEnds(marks: readonly Mark[], across: Place, up: Place): SVGTemplateResult[] {
+  const at = marks
+    .flatMap((mark) =>
+      spots(mark, across, up)
+        .slice(-1)
+        .map((spot) => ({ mark, spot })),
+    )
+    .sort((a, b) => a.spot[1] - b.spot[1]);
+  const heights = spread(
+    at.map(({ spot }) => spot[1]),
+    LINE,
+  );
+  return at.map(
+    (
+      { mark, spot: [x, y] },
+      i,
+    ) => svg`<path class="line ${mark.ink}" stroke-width="1" d="M${x + 2},${y}L${x + 9},${heights[i]}"></path>
+      <text class="label ${mark.ink}" x=${x + 13} y=${heights[i]} dy="0.32em">${mark.label}</text>`,
+  );
 }
 
 type Spot = readonly [number, number];
@@ -200,12 +227,14 @@ function said(mark: Mark, at: Spot | undefined): Label[] {
   return [{ mark, x: at[0] + (left ? -6 : 6), y: Math.max(at[1] - 6, 12), left }];
 }
 
+/** How wide a letter of a label is at most, and how high a line of them. */
+const LETTER = 7.5;
 const LINE = 15;
 /** Labels that would lie on each other move apart: down in turn, and up again as far as the floor asks. */
 function apart(labels: Label[], floor: number): Label[] {
   const [from, to] = [
-    ({ mark, x, left }: Label) => (left ? x - 7.5 * mark.label!.length : x),
-    ({ mark, x, left }: Label) => (left ? x : x + 7.5 * mark.label!.length),
+    ({ mark, x, left }: Label) => (left ? x - LETTER * mark.label!.length : x),
+    ({ mark, x, left }: Label) => (left ? x : x + LETTER * mark.label!.length),
   ];
   const sorted = [...labels].sort((a, b) => a.y - b.y);
   const meets = (a: Label, b: Label): boolean => from(a) < to(b) && from(b) < to(a) && Math.abs(a.y - b.y) < LINE;
@@ -228,7 +257,7 @@ export const INKS = css`
   .base { stroke: var(--quiet); }
   .line { fill: none; stroke-width: 2.2; }
   .area { opacity: 0.18; }
-  text.label { font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
+  text.label { font-size: 13px; font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
   .line.exact { stroke: var(--exact); } .area.exact, .bars.exact, .dots.exact, svg text.exact { fill: var(--exact); }
   .line.private { stroke: var(--private); } .area.private, .bars.private, .dots.private, svg text.private { fill: var(--private); }
   .line.noise { stroke: var(--noise); } .area.noise, .bars.noise, .dots.noise, svg text.noise { fill: var(--noise); }

@@ -5,8 +5,8 @@ import { outOf } from "./words.js";
 
 const { from: LOW, to: HIGH } = EPSILON;
 const STEPS = 60; // twenty for each power of ten: two digits tell them apart, so every press of a key moves
-/** Reached exactly, although they have more than two digits. */
-const EXACT = [Math.LN2, Math.log(3)];
+/** Reached exactly, although they have more than two digits. The double next to ln 3 is more, so this is the one below. */
+const EXACT = [Math.LN2, 1.0986122886681096];
 
 /** Ticks of the slider and the numbers under them, a third of its way from each other. */
 const POWERS = [0.01, 0.1, 1, 10];

@@ -56,6 +56,37 @@ export function range(places: readonly number[], errors: Errors): [number, numbe
   return [Math.max(...all), Math.min(...all)];
 }
 
+/** Rising heights moved so far apart that none is nearer to the next than a line: groups stay around their middle. */
+export function spread(heights: readonly number[], line: number): number[] {
+  const groups: { middle: number; count: number }[] = [];
+  for (const height of heights) {
+    groups.push({ middle: height, count: 1 });
+    for (let last = groups.length - 1; last > 0; last--) {
+      const [a, b] = [groups[last - 1]!, groups[last]!];
+      if (b.middle - a.middle >= ((a.count + b.count) / 2) * line) break;
+      const count = a.count + b.count;
+      groups.splice(last - 1, 2, { middle: (a.middle * a.count + b.middle * b.count) / count, count });
+    }
+  }
+  return groups.flatMap(({ middle, count }) =>
+    Array.from({ length: count }, (_, i) => middle + (i - (count - 1) / 2) * line),
+  );
+}
+
+/** How the error changes with more people: by all neighbouring crowds, at all places that their lines share. */
+export function compared(lines: readonly { people: number; points: readonly (readonly [number, number])[] }[]): string {
+  const rising = [...lines].sort((a, b) => a.people - b.people);
+  const apart = rising.slice(1).flatMap(({ points }, before) => {
+    const known = new Map(rising[before]?.points);
+    return points.flatMap(([epsilon, error]) => {
+      const fewer = known.get(epsilon);
+      return fewer === undefined || Math.abs(Math.log(error / fewer)) <= 0.01 ? [] : [error > fewer];
+    });
+  });
+  if (apart.every((larger) => larger)) return "larger";
+  return apart.some((larger) => larger) ? "smaller at some ε and larger at others" : "smaller";
+}
+
 /** Rounded to so many digits, never below: what is asked for is enough for what is promised. */
 export function up(value: number, digits: number): number {
   if (!(value > 0)) return 0;
@@ -140,7 +171,7 @@ export function within(draws: readonly number[], value: number, distance: number
 }
 
 /** An error for people: no less than it is, also around the value as `asPrecise` writes it. */
-export function offBy(error: number, digits = 3, value = 0): string {
+export function offBy(error: number, digits = 2, value = 0): string {
   if (!(error > 0)) return "0";
   const fine = error >= 10 ** (digits - 1) ? 0 : Math.min(12, digits - 1 - Math.floor(Math.log10(error)));
   const unit = 10 ** fine;
