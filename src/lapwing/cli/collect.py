@@ -141,12 +141,8 @@ def check(folder: Folder) -> None:
         if _problems(_workspace(folder)):
             raise typer.Exit(2)
         console().print("[private]✓[/] the draft can be opened")
-        _say(_workspace(folder).outdated_consent())
-
-
-def _say(note: str) -> None:
-    if note:
-        console().print(Text(note))
+        if note := _workspace(folder).outdated_consent():
+            console().print(Text(note))
 
 
 def _problems(workspace: Workspace) -> int:
@@ -347,11 +343,10 @@ def status(folder: Folder) -> None:
     from lapwing.cli.collect_state import state_of
 
     with readable_errors():
-        workspace = _workspace(folder)
-        table, ended = state_of(workspace)
+        table, notes = state_of(_workspace(folder))
         console().print(table)
-        _say(ended)
-        _say(workspace.outdated_consent())
+        for note in notes:
+            console().print(Text(note))
 
 
 @app.command()

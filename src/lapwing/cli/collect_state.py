@@ -20,8 +20,8 @@ PATIENCE = 3.0
 MOMENT = "%-d %B %Y, %H:%M"
 
 
-def state_of(workspace: Workspace) -> tuple[Table, str]:
-    """What every party says about itself, and whether the collection has ended."""
+def state_of(workspace: Workspace) -> tuple[Table, list[str]]:
+    """What every party says about itself, and notes: whether the collection has ended, or asks for a wrong consent."""
     collection, since = workspace.collection(), workspace.closed()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("party", "address", "state"):
@@ -30,7 +30,7 @@ def state_of(workspace: Workspace) -> tuple[Table, str]:
         state, closed = _asked(collection, party)
         since = since or closed
         table.add_row(party, server.address, Text(state))
-    return table, ended(collection, since)
+    return table, [note for note in (ended(collection, since), workspace.outdated_consent()) if note]
 
 
 def _asked(collection: Collection, party: str) -> tuple[str, datetime | None]:

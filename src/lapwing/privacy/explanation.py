@@ -140,7 +140,7 @@ def for_two(loss: Loss) -> Loss:
 
     Its delta is almost 1, which promises nothing, where the delta of a group of two would be 1 or more.
     """
-    return _doubled(loss, lambda one: one.for_group(2))
+    return _doubled(loss, lambda each: each.for_group(2))
 
 
 def _doubled(loss: Loss, doubling: Callable[[Loss], Loss]) -> Loss:

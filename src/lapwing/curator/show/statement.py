@@ -152,6 +152,7 @@ def statement_of(
         raise InvalidParameter("entropy", "reproducible", why, "Release it without entropy=.")
     datasets = [str(name) for name in origin.get("datasets", ())]
     accounts = _accounts(ledger, datasets, origin)
+    most_rows = max(2, (_MOST_ROWS - 3 * (len(accounts) - 1)) // max(1, len(accounts)))
     explained = loss.explain()
     facts = {
         "statement": 3,
@@ -172,7 +173,7 @@ def statement_of(
         "charged": "charge" not in origin or origin["charge"] is not None,
         "remaining": None if remaining is None else _amount(remaining, written_down),
         "own_allowance": bool(origin.get("own_allowance")),
-        "budgets": [_budget(account, _rows_for_each(accounts)) for account in accounts],
+        "budgets": [_budget(account, most_rows) for account in accounts],
         "together": _together(accounts),
         "trusted": list(_trusted(loss, owner)),
         "not_protected": list(_not_protected(loss, accounts)),
@@ -224,11 +225,6 @@ class _Day:
     charges: int
     cost: Loss
     spent: Loss
-
-
-def _rows_for_each(accounts: Sequence[Account]) -> int:
-    """How many rows the table of each account may have."""
-    return max(2, (_MOST_ROWS - 3 * (len(accounts) - 1)) // len(accounts))
 
 
 def _budget(account: Account, most: int) -> dict[str, Any]:
@@ -439,10 +435,9 @@ def _strength(facts: Mapping[str, Any]) -> Iterator[_Part]:
 
 def _history(budgets: Sequence[Mapping[str, Any]]) -> Iterator[_Part]:
     for budget in budgets:
-        unit, left = visible(budget["unit"]), budget["remaining"]["text"]
-        yield f"Data set {visible(budget['dataset'])}, cost per {unit} ({budget['relation']}):"
+        yield f"Data set {visible(budget['dataset'])}, cost per {visible(budget['unit'])} ({budget['relation']}):"
         yield ["Day", "Cost", "Spent in all"], budget["table"]
-        yield f"Still to be spent: {left}."
+        yield f"Still to be spent: {budget['remaining']['text']}."
 
 
 def _condensed(days: Sequence[_Day], most: int) -> list[Sequence[_Day]]:
