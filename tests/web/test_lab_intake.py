@@ -73,7 +73,7 @@ def shown(client: TestClient, where: str) -> str:
 
 def form_of(page: str) -> dict[str, str]:
     """What a browser would send if somebody pressed the button at once."""
-    form = page[page.index('id="describe"') : page.index('value="ask"')]
+    form = page[page.index('id="describe"') : page.rindex('value="ask"')]
     sent = dict(re.findall(r'<input name="([^"]+)"[^>]*? value="([^"]*)"', form))
     for name, options in re.findall(r'<select name="([^"]+)".*?>(.*?)</select>', form, re.DOTALL):
         found = re.search(r'value="([^"]*)" selected', options)
@@ -314,6 +314,8 @@ def test_suggestions_come_from_names_in_two_languages_and_say_why() -> None:
         found = suggest(name)
         assert (found.type, found.bounds) == (kind, bounds), name
         assert found.why
+    assert suggest("zork").why == "The name does not say what it is, so we took text. Change that if it is wrong."
+    assert suggest("zork", "text").why == suggest("zork", "number").why == "The type in the file."
     assert suggest("sex").keys
     assert suggest("age", "text").bounds is None, "the type of the file counts more than the name"
     assert unit_among(["age", "Kunde", "city"]) == "Kunde"
@@ -351,6 +353,23 @@ def test_a_private_look_finds_bounds_and_keys_for_the_price_it_names(client: Tes
     assert state(client, where).status_code == 303
     assert bench.stated.column("cost").bounds == (0, 1000)
     assert bench.remaining.epsilon == pytest.approx(1.5), "stating it gives nothing back"
+
+
+def test_what_a_look_found_says_beside_its_column_that_it_is_not_stated_until_the_form_is_saved(
+    client: TestClient, app: FastAPI
+) -> None:
+    where = bring(client, CSV)
+    state(client, where, epsilon="3")
+    answer = client.post(f"{where}/propose", data={"column": "cost", "what": "bounds", "price": "0.5"}, headers=PERSON)
+    job = bench_at(app, where).jobs.of(where.split("/")[2])[-1]
+    job.ended.wait(60)
+    assert job.where == f"{where}#column-3"
+    assert answer.headers["location"] in (job.where, f"{where}/jobs/{job.id}")
+    [beside] = re.findall(r'<li class="column" id="column-3">.*?</li>', shown(client, where), re.DOTALL)
+    assert "Found privately for ε = 0.5" in beside
+    assert 'Not stated yet: <a href="#save">save the form</a>.' in beside
+    state(client, where)
+    assert "Not stated yet" not in shown(client, where)
 
 
 def test_a_look_for_bounds_of_words_is_refused_before_anything_is_charged(client: TestClient, app: FastAPI) -> None:
@@ -403,6 +422,7 @@ def test_a_look_that_finds_nothing_does_not_say_that_something_is_shown(client: 
     page = shown(client, where)
     assert "no range has enough rows" in page
     assert "What was found is shown" not in page
+    assert "Not stated yet" not in page
 
 
 def test_a_whole_number_is_asked_for_whole_bounds(client: TestClient, app: FastAPI) -> None:

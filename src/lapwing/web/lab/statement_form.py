@@ -57,6 +57,8 @@ class Line:
     why: str
     mark: str = ""
     """How it was found, if not by its owner: "private" or "read" from the data."""
+    unstated: bool = False
+    """Whether what was found stands in the form only, until it is saved."""
 
 
 @dataclass(slots=True)
@@ -121,23 +123,30 @@ def _proposed(line: Line, proposal: Proposal | None) -> Line:
     low, high = map(_number, proposal.bounds) if proposal.bounds else (line.low, line.high)
     keys = _joined(proposal.keys) if proposal.keys else line.keys
     mark = "private" if proposal.private else "read"
-    return replace(line, type=kind, low=low, high=high, keys=keys, why=proposal.why, mark=mark)
+    return replace(line, type=kind, low=low, high=high, keys=keys, why=proposal.why, mark=mark, unstated=proposal.found)
+
+
+def typed(bench: Bench, form: Mapping[str, str]) -> FilledForm:
+    """The form with what was typed into it, whether it fits or not."""
+    shown = filled(bench)
+
+    def cell(name: str, line: Line) -> str:
+        return form.get(f"{name}-{line.place}", "").strip()
+
+    lines = [
+        replace(line, type=cell("type", line), low=cell("low", line), high=cell("high", line), keys=cell("keys", line))
+        for line in shown.lines
+    ]
+    values = {name: form.get(name, "").strip() for name in shown.values}
+    return FilledForm(lines, values, form.get("teaching") == "yes")
 
 
 def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, FilledForm]:
     """The statement that a form makes, or None and what is wrong with the form."""
-    shown = filled(bench)
+    shown = typed(bench, form)
     wrong: dict[str, str] = {}
-    lines, columns = [], []
-    for line in shown.lines:
-        kind, low, high, keys = (
-            form.get(f"{name}-{line.place}", "").strip() for name in ("type", "low", "high", "keys")
-        )
-        line = replace(line, type=kind, low=low, high=high, keys=keys)
-        lines.append(line)
-        columns.append(_column(line, wrong))
-    values = {name: form.get(name, "").strip() for name in shown.values}
-    teaching = form.get("teaching") == "yes"
+    values, teaching = shown.values, shown.teaching
+    columns = [_column(line, wrong) for line in shown.lines]
     names = {column.name for column in columns}
     if values["unit"] and values["unit"] not in names:
         wrong["unit"] = "Choose a column of this table, or “none”."
@@ -157,7 +166,7 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
     way = _way(values, wrong) if came_as_text(bench) else {}
     if not teaching:
         _not_read(bench, columns, wrong)
-    shown = FilledForm(lines, values, teaching, wrong)
+    shown.complaints = wrong
     if wrong or epsilon is None or delta is None:
         return None, shown
     statement = Statement(

@@ -149,8 +149,12 @@ def describe(request: Request, bench: TheBench, site: TheSite, person: Asking) -
 @router.post("/lab/{id}", dependencies=[limited_browser("lab state")])
 async def state(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """State it."""
-    form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
-    return await run_in_threadpool(_state, request, bench, site, person, form)
+    return await run_in_threadpool(_state, request, bench, site, person, await _typed(request))
+
+
+async def _typed(request: Request) -> dict[str, str]:
+    """The fields of a form that are text."""
+    return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
 
 
 def _state(request: Request, bench: Bench, site: Site, person: Person | None, form: dict[str, str]) -> Response:
@@ -172,14 +176,18 @@ def _state(request: Request, bench: Bench, site: Site, person: Person | None, fo
 
 
 @router.post("/lab/{id}/rows", dependencies=[limited_browser("lab propose")])
-def rows(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
+async def rows(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """The first rows before anything is stated, for an owner who says that they may see them: teaching mode begins."""
+    return await run_in_threadpool(_rows, request, bench, site, person, await _typed(request))
+
+
+def _rows(request: Request, bench: Bench, site: Site, person: Person | None, form: dict[str, str]) -> Response:
     if not bench.ready:
         return _arriving(request, bench, site, person)
     if bench.statement is not None:
         bench.teach()
         return redirect(site, f"/lab/{bench.id}#seen")
-    shown = statement_form.filled(bench)
+    shown = statement_form.typed(bench, form) if "people" in form else statement_form.filled(bench)
     shown.teaching = True
     return _describe(request, bench, site, person, shown, rows=proposals.first_rows(bench.path))
 
@@ -328,7 +336,8 @@ def _arriving(request: Request, bench: Bench, site: Site, person: Person | None)
 
 
 async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str, column: str) -> Response:
-    job = bench.start(work, where=f"/lab/{bench.id}#columns", title=title)
+    place = next(place for place, known in enumerate(bench.stated.columns) if known.name == column)
+    job = bench.start(work, where=f"/lab/{bench.id}#column-{place}", title=title)
     await job.ended.waited(QUICK)
     if job.state == "done":
         proposal = bench.proposals.get(column)
