@@ -183,6 +183,32 @@ def test_types_come_from_the_schema_of_a_parquet_file_and_never_from_the_rows_of
     assert [one.type for one in bench_at(app, where).columns] == [None, None]
 
 
+def test_a_sixth_table_is_refused_with_what_to_do_and_paid_answers_stay(client: TestClient, app: FastAPI) -> None:
+    first = bring(client, CSV)
+    for number in range(3):
+        assert bring(client, b"\x00\x01\x02", f"unreadable-{number}.csv"), "which counts as no table"
+    for number in range(4):
+        bring(client, CSV, f"other-{number}.csv")
+    page = client.get("/lab", headers=PERSON).text
+    assert "unreadable" not in page
+    assert "one more is refused until you delete one" in page
+    assert "To bring another, delete one of them first" in page
+    for path, sent in (
+        ("/lab/upload", {"files": {"file": ("sixth.csv", CSV)}}),
+        ("/lab/upload", {"content": CSV}),
+        ("/lab/paste", {"data": {"text": "a,b\n1,2\n"}}),
+        ("/lab/examples/clinic", {}),
+    ):
+        refused = client.post(path, headers=PERSON, **sent)  # type: ignore[arg-type]
+        assert refused.status_code == 409
+        assert "You have 5 tables here, and that is the most for one browser. Delete one" in refused.text
+        assert f'action="{first}/delete"' in refused.text
+        assert client.post(path, **sent).json()["detail"].startswith("You have 5 tables here")  # type: ignore[arg-type]
+    assert client.get(first, headers=PERSON).status_code == 200
+    client.post(f"{first}/delete")
+    assert bring(client, CSV, "sixth.csv")
+
+
 def test_text_that_is_not_utf8_is_read_as_latin_1_when_its_owner_says_so(client: TestClient, app: FastAPI) -> None:
     where = bring(client, "name,stadt\nJörg,Köln\n".encode("latin-1"))
     page = shown(client, where)
@@ -498,6 +524,7 @@ def test_a_statement_that_does_not_fit_is_explained_and_changes_nothing(
     for value in changes.values():
         assert f'value="{value}"' in answer.text or value in ("blob", "0.5", "nobody")
     assert bench_at(app, where).statement is None
+    client.post(f"{where}/delete")
 
 
 def test_a_table_with_500_columns_can_be_stated_by_somebody_with_an_account(app: FastAPI) -> None:

@@ -128,6 +128,11 @@ class Bench:
         return File(name, self.delimiter, self.encoding, self.names, self.code, self.parquet)
 
     @property
+    def unreadable(self) -> bool:
+        """Whether intake found no table in what came, or was stopped: nothing of it is left but a page that says so."""
+        return self.intake is not None and not (self.intake.open or self.ready or self.asks_encoding)
+
+    @property
     def statement(self) -> Statement | None:
         """What is stated, if anything is."""
         promise = self._budget.in_force
