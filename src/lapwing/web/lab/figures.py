@@ -26,19 +26,22 @@ ROWS = ", only rows where "
 """What stands in a title before the filter."""
 
 
-def to_csv(result: Result, title: str = "") -> str:
-    """One line for each value, with what was asked of which rows.
+def to_csv(result: Result, title: str = "", draws: Sequence[Result] = ()) -> str:
+    """One line for each value, with what was asked of which rows. Further draws have their number in a column besides.
 
     Text that a spreadsheet would run is quoted. Numbers are left as they are.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["series", "label", "x", "value", "low", "high", "private", "question"])
-    private = "yes" if result.private else "no"
-    for series in result.series:
-        for value in series.values:
-            numbers = [_digits(number) for number in (value.x, value.value, value.low, value.high)]
-            writer.writerow([defused(series.name), defused(value.label), *numbers, private, defused(title)])
+    names = ["series", "label", "x", "value", "low", "high", "private", "question"]
+    writer.writerow([*names, "draw"] if draws else names)
+    for turn, drawn in enumerate((result, *draws), 1):
+        private, numbered = "yes" if drawn.private else "no", [turn] if draws else []
+        for series in drawn.series:
+            for value in series.values:
+                numbers = [_digits(number) for number in (value.x, value.value, value.low, value.high)]
+                about = (private, defused(title), *numbered)
+                writer.writerow([defused(series.name), defused(value.label), *numbers, *about])
     return out.getvalue()
 
 

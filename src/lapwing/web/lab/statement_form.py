@@ -239,13 +239,11 @@ def _column(line: Line, wrong: dict[str, str]) -> StatedColumn:
 
 def _not_read(bench: Bench, columns: list[StatedColumn], wrong: dict[str, str]) -> None:
     """Outside teaching mode nothing may stand that was read from the data."""
-    for place, column in enumerate(columns):
-        known = bench.provenance.get(column.name)
-        if known is not None and known.is_read(column.bounds, column.keys):
-            wrong[f"column-{place}"] = (
-                "This was read from the data, or is very close to what was read. Only teaching mode may use it. State "
-                "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or leave it empty."
-            )
+    for column in bench.was_read(columns):
+        wrong[f"column-{columns.index(column)}"] = (
+            "This was read from the data, or is very close to what was read. Only teaching mode may use it. State "
+            "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or leave it empty."
+        )
 
 
 def _split(text: str) -> tuple[str, ...]:

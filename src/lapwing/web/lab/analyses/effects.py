@@ -33,6 +33,22 @@ def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:
     return columns[0] if columns else None
 
 
+def sample_of(analysis: Analysis, data: Data, progress: Progress) -> int:
+    """How many rows of one unit are drawn at random; 0 if nobody has more rows than count. Teaching mode only.
+
+    Privacy: which rows an answer was made of is never kept. Whoever knew that would know more than its noise hides.
+    """
+    statement = data.statement
+    if not statement.unit:
+        return 0
+    unit, filtered = forms.quoted(statement.unit), condition(getattr(analysis, "where", Filter()))
+    each = f"SELECT count(*) AS n FROM rows{filtered} GROUP BY {unit} HAVING {unit} IS NOT NULL"
+    with rows.opened(data, progress) as source:
+        [[most]] = source.all(f"SELECT coalesce(max(n), 0) FROM ({each})")
+    limit = analysis.rows_of_each(statement)
+    return limit if most > limit else 0
+
+
 def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progress) -> Result:
     """How far the mean of the column is off as its upper bound moves: by clipping, and by noise. Teaching mode only.
 
