@@ -148,17 +148,18 @@ def test_what_a_lab_left_whose_lock_is_free_goes_when_the_next_one_starts(tmp_pa
     assert list(tmp_path.iterdir()) == [tmp_path / "of somebody else"]
 
 
-def test_the_oldest_table_of_a_browser_makes_room_for_a_sixth(lab: Lab) -> None:
+def test_a_sixth_table_of_a_browser_is_refused_and_none_is_deleted_to_make_room(lab: Lab) -> None:
     mine = new_owner()
-    first, *rest = [lab.bring(mine, f"{number}.csv") for number in range(lab.settings.lab_benches_each)]
-    for one in rest:
-        one.used += 1
-    new = lab.bring(mine, "one more.csv")
-    assert first.folder.exists(), "nothing has come so far, and perhaps nothing will"
-    lab.settle(new)
-    assert new.folder.exists()
-    assert not first.folder.exists()
-    assert len(lab.of(mine)) == lab.settings.lab_benches_each
+    first, *_ = tables = [lab.bring(mine, f"{number}.csv") for number in range(lab.settings.lab_benches_each)]
+    with pytest.raises(Problem, match=r"You have 5 tables here.*Delete one of them") as refused:
+        lab.bring(mine, "one more.csv")
+    assert refused.value.status_code == 409
+    assert [one.folder.exists() for one in tables] == [True] * 5
+    lab.bring(new_owner(), "of another browser.csv")
+    lab.delete(first)
+    assert lab.bring(mine, "one more.csv").folder.exists()
+    tables[1].used -= lab.settings.lab_lasts + 1
+    assert lab.bring(mine, "in the place of one that nobody used for two hours.csv").folder.exists()
 
 
 def test_a_full_lab_refuses(tmp_path: Path) -> None:

@@ -129,7 +129,9 @@ def test_error_bars_are_about_the_numbers_before_noise_not_about_rows_that_limit
     expect(page.locator("lw-answer .legend")).to_contain_text("95 % interval for the answer before noise")
     said = page.locator("lw-answer .seen")
     expect(said).to_contain_text("numbers with limits, before noise, lie within the error bars")
-    expect(page.locator("lw-answer th", has_text="Exact, after limits and bounds")).to_be_visible()
+    expect(said).to_contain_text("Those with limits are of another random sample of rows.")
+    header = "Exact, after limits and bounds (of another random sample of rows)"
+    expect(page.locator("lw-answer th", has_text=header)).to_be_visible()
     found = re.match(r"(\d+) of (\d+) ", said.inner_text())
     assert found is not None
     held, of = map(int, found.groups())

@@ -136,9 +136,14 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     folder = tmp_path_factory.mktemp("school")
-    app: FastAPI = open_school(folder, lab_folder=folder / "lab")
+    return open_school(folder, lab_folder=folder / "lab")
+
+
+@pytest.fixture
+def client(app: FastAPI) -> TestClient:
+    """A browser without tables: one may have a few only."""
     return visitor(app)
 
 

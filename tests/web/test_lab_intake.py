@@ -73,7 +73,7 @@ def shown(client: TestClient, where: str) -> str:
 
 def form_of(page: str) -> dict[str, str]:
     """What a browser would send if somebody pressed the button at once."""
-    form = page[page.index('id="describe"') : page.index('value="ask"')]
+    form = page[page.index('id="describe"') : page.rindex('value="ask"')]
     sent = dict(re.findall(r'<input name="([^"]+)"[^>]*? value="([^"]*)"', form))
     for name, options in re.findall(r'<select name="([^"]+)".*?>(.*?)</select>', form, re.DOTALL):
         found = re.search(r'value="([^"]*)" selected', options)
@@ -181,6 +181,32 @@ def test_types_come_from_the_schema_of_a_parquet_file_and_never_from_the_rows_of
     assert "nested or of a type" in shown(client, where)
     where = bring(client, b"foo,bar\n7,x\n")
     assert [one.type for one in bench_at(app, where).columns] == [None, None]
+
+
+def test_a_sixth_table_is_refused_with_what_to_do_and_paid_answers_stay(client: TestClient, app: FastAPI) -> None:
+    first = bring(client, CSV)
+    for number in range(3):
+        assert bring(client, b"\x00\x01\x02", f"unreadable-{number}.csv"), "which counts as no table"
+    for number in range(4):
+        bring(client, CSV, f"other-{number}.csv")
+    page = client.get("/lab", headers=PERSON).text
+    assert "unreadable" not in page
+    assert "one more is refused until you delete one" in page
+    assert "To bring another, delete one of them first" in page
+    for path, sent in (
+        ("/lab/upload", {"files": {"file": ("sixth.csv", CSV)}}),
+        ("/lab/upload", {"content": CSV}),
+        ("/lab/paste", {"data": {"text": "a,b\n1,2\n"}}),
+        ("/lab/examples/clinic", {}),
+    ):
+        refused = client.post(path, headers=PERSON, **sent)  # type: ignore[arg-type]
+        assert refused.status_code == 409
+        assert "You have 5 tables here, and that is the most for one browser. Delete one" in refused.text
+        assert f'action="{first}/delete"' in refused.text
+        assert client.post(path, **sent).json()["detail"].startswith("You have 5 tables here")  # type: ignore[arg-type]
+    assert client.get(first, headers=PERSON).status_code == 200
+    client.post(f"{first}/delete")
+    assert bring(client, CSV, "sixth.csv")
 
 
 def test_text_that_is_not_utf8_is_read_as_latin_1_when_its_owner_says_so(client: TestClient, app: FastAPI) -> None:
@@ -314,6 +340,8 @@ def test_suggestions_come_from_names_in_two_languages_and_say_why() -> None:
         found = suggest(name)
         assert (found.type, found.bounds) == (kind, bounds), name
         assert found.why
+    assert suggest("zork").why == "The name does not say what it is, so we took text. Change that if it is wrong."
+    assert suggest("zork", "text").why == suggest("zork", "number").why == "The type in the file."
     assert suggest("sex").keys
     assert suggest("age", "text").bounds is None, "the type of the file counts more than the name"
     assert unit_among(["age", "Kunde", "city"]) == "Kunde"
@@ -351,6 +379,23 @@ def test_a_private_look_finds_bounds_and_keys_for_the_price_it_names(client: Tes
     assert state(client, where).status_code == 303
     assert bench.stated.column("cost").bounds == (0, 1000)
     assert bench.remaining.epsilon == pytest.approx(1.5), "stating it gives nothing back"
+
+
+def test_what_a_look_found_says_beside_its_column_that_it_is_not_stated_until_the_form_is_saved(
+    client: TestClient, app: FastAPI
+) -> None:
+    where = bring(client, CSV)
+    state(client, where, epsilon="3")
+    answer = client.post(f"{where}/propose", data={"column": "cost", "what": "bounds", "price": "0.5"}, headers=PERSON)
+    job = bench_at(app, where).jobs.of(where.split("/")[2])[-1]
+    job.ended.wait(60)
+    assert job.where == f"{where}#column-3"
+    assert answer.headers["location"] in (job.where, f"{where}/jobs/{job.id}")
+    [beside] = re.findall(r'<li class="column" id="column-3">.*?</li>', shown(client, where), re.DOTALL)
+    assert "Found privately for ε = 0.5" in beside
+    assert 'Not stated yet: <a href="#save">save the form</a>.' in beside
+    state(client, where)
+    assert "Not stated yet" not in shown(client, where)
 
 
 def test_a_look_for_bounds_of_words_is_refused_before_anything_is_charged(client: TestClient, app: FastAPI) -> None:
@@ -403,6 +448,7 @@ def test_a_look_that_finds_nothing_does_not_say_that_something_is_shown(client: 
     page = shown(client, where)
     assert "no range has enough rows" in page
     assert "What was found is shown" not in page
+    assert "Not stated yet" not in page
 
 
 def test_a_whole_number_is_asked_for_whole_bounds(client: TestClient, app: FastAPI) -> None:
@@ -478,6 +524,7 @@ def test_a_statement_that_does_not_fit_is_explained_and_changes_nothing(
     for value in changes.values():
         assert f'value="{value}"' in answer.text or value in ("blob", "0.5", "nobody")
     assert bench_at(app, where).statement is None
+    client.post(f"{where}/delete")
 
 
 def test_a_table_with_500_columns_can_be_stated_by_somebody_with_an_account(app: FastAPI) -> None:

@@ -51,6 +51,21 @@ def test_first_rows_are_shown_before_anything_is_stated_to_who_says_that_they_ma
     assert visitor(lab_school).post(f"/lab/{bench.id}/rows").status_code == 404
 
 
+def test_a_look_at_the_first_rows_loses_nothing_that_was_typed(lab_school: FastAPI) -> None:
+    client, bench = bring(lab_school)
+    page = client.get(f"/lab/{bench.id}", headers=PERSON).text
+    assert f'form="describe" formaction="/lab/{bench.id}/rows"' in page
+    assert page.index('form="describe" name="then" value="ask" hidden') < page.index("formaction="), "of the Enter key"
+    typed = STATED | {"low-1": "not a number yet", "people": "777", "epsilon": "2.5", "unit": "mass"}
+    looked = client.post(f"/lab/{bench.id}/rows", data=typed, headers=PERSON)
+    assert "<td>p1</td>" in looked.text
+    for value in ("not a number yet", "777", "2.5"):
+        assert f'value="{value}"' in looked.text
+    assert '<option value="mass" selected>' in looked.text
+    assert 'role="alert"' not in looked.text, "nobody pressed Save"
+    assert bench.statement is None
+
+
 def test_a_check_is_for_the_owner_in_teaching_mode_shown_once_and_says_what_to_change(lab_school: FastAPI) -> None:
     client, bench = bring(lab_school)
     where = f"/lab/{bench.id}/check"

@@ -20,6 +20,7 @@ from fastapi.testclient import TestClient
 from playwright.sync_api import expect
 from school_site import PERSON, visitor
 
+import lapwing as lw
 from lapwing.datasets import helpline
 from lapwing.web.lab import streams
 from lapwing.web.lab.bench import Bench
@@ -364,6 +365,9 @@ def test_the_list_of_what_was_asked_adds_up_with_streams_and_with_draws_that_wer
     page = client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
     [table] = re.findall(r'<section class="history".*?</section>', page, re.DOTALL)
     costs = [float(cost) for cost in re.findall(r'<td class="right">([\d.]+)</td></tr>', table)]
-    assert costs == [0.8, 0.05, 0.5, 1.35]
+    assert costs == [0.8, 0.5, 0.05, 1.35]
     assert f'<a href="{stream}">Running totals: Rows so far by region, every week</a>' in table
-    assert "Paid draws, bounds and keys found privately, questions that failed" in table
+    assert f'<a href="{answer}#draws">Count, drawn 10 times more</a></td>\n    <td>10 numbers</td>' in table
+    bench.ledger.charge("table", lw.PureDP(0.25, unit=bench.stated.unit_word))
+    page = client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
+    assert "Bounds and keys found privately, questions that failed or were stopped" in page

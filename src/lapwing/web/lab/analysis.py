@@ -77,6 +77,10 @@ class Analysis(ABC):
         """Which rows it is about, if not all: "only rows where sex is female"."""
         return ""
 
+    def rows_of_each(self, statement: Statement) -> int:
+        """How many rows of one unit count at most. Of a unit with more, a random sample counts."""
+        return statement.max_rows_per_unit
+
     @abstractmethod
     def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """How far off it would be, at every place of the slider or at these, without the data. Under a second."""

@@ -19,8 +19,8 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from fastapi import Depends, Request
 
 from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.analysis import Data
-from lapwing.web.lab.budget import Budget, Promise, size_of
+from lapwing.web.lab.budget import Budget, Promise, size_of, whose
 from lapwing.web.lab.intake import FileColumn
 from lapwing.web.lab.jobs import Job, Jobs, Progress
 from lapwing.web.lab.owners import owner_of
@@ -37,13 +37,16 @@ from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.provenance import Provenance
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.scripts import PLACEHOLDER, File
-from lapwing.web.lab.statement import DATASET, Statement
+from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 from lapwing.web.lab.turns import Visitor
 from lapwing.web.service.problems import Problem
 from lapwing.web.site import TheSite
 
 PASTED = "pasted table"
 """What a table without a file is called."""
+CHANGED_UNIT = (
+    "After this answer, you changed whose rows belong together, so its price says nothing now. Ask the question again."
+)
 MOST_ANSWERS = 200
 """Answers of one bench that are kept for export; the oldest go first."""
 
@@ -60,6 +63,10 @@ class Answer:
     result: Result
     script: str = ""
     at: float = field(default_factory=time.time)
+    statement: Statement | None = None
+    """What was stated when it was asked; None if nobody noted that, and then what is stated now is taken for it."""
+    draws: tuple[Result, ...] = ()
+    """The same question asked again for the same price, one by one."""
 
 
 @dataclass(eq=False)
@@ -122,6 +129,11 @@ class Bench:
         return bool(self.columns) and self.path.is_file()
 
     @property
+    def unreadable(self) -> bool:
+        """Whether intake found no table in what came, or was stopped: nothing of it is left but a page that says so."""
+        return self.intake is not None and not (self.intake.open or self.ready or self.asks_encoding)
+
+    @property
     def file(self) -> File:
         """What a script reads: the very file that was brought, or one that its reader names."""
         name = PLACEHOLDER if self.code or self.title == PASTED else self.title
@@ -169,12 +181,27 @@ class Bench:
         """Whether something was spent: from then on a unit is fixed."""
         return self.statement is not None and size_of(self.spent) > (0, 0)
 
-    def data(self, charged: bool = True) -> Data:
-        """The rows with the ledger, or, in teaching mode, without."""
+    def data(self, charged: bool = True, answer: Answer | None = None) -> Data:
+        """The rows with the ledger, or, in teaching mode, without; as they were stated for an answer, or are now.
+
+        Privacy: a charge is for those whose rows belong together now, so an answer about others is not drawn again.
+        """
         if not charged:
             self.teach()
         promise = self._promise()  # what is stated and the ledger that counts it belong together
-        return Data(self.path, promise.statement, Ledger(promise.book, create=False) if charged else None)
+        statement = promise.statement if answer is None else self.stated_for(answer)
+        if charged and whose(statement) != whose(promise.statement):
+            raise Problem(409, CHANGED_UNIT)
+        return Data(self.path, statement, Ledger(promise.book, create=False) if charged else None)
+
+    def stated_for(self, answer: Answer) -> Statement:
+        """What was stated when an answer was asked. Whether exact numbers may be shown is a matter of today's mode."""
+        return replace(answer.statement or self.stated, teaching=self.stated.teaching)
+
+    def was_read(self, columns: Iterable[StatedColumn]) -> tuple[StatedColumn, ...]:
+        """Those of these columns whose bounds or keys were read from the data, which only teaching mode may use."""
+        known = [(column, self.provenance.get(column.name)) for column in columns]
+        return tuple(column for column, origin in known if origin and origin.is_read(column.bounds, column.keys))
 
     def teach(self) -> None:
         """Refuse what only teaching mode may do."""
@@ -202,6 +229,15 @@ class Bench:
         with self._lock:
             self.answers.append(answer)
             del self.answers[:-MOST_ANSWERS]
+
+    def keep_draw(self, answer: Answer, result: Result) -> None:
+        """Remember one more private answer to the same question, beside the first one; an exact one is refused."""
+        if not result.private:
+            raise ValueError("an exact answer is never kept")
+        with self._lock:
+            for place, kept in enumerate(self.answers):
+                if kept.at == answer.at:
+                    self.answers[place] = replace(kept, draws=(*kept.draws, result))
 
     def propose(self, column: str, proposal: Proposal) -> None:
         """Put what was found into the form, and remember of each part whether it was read from the data."""

@@ -22,6 +22,7 @@ from lapwing.noise.entropy import SYSTEM
 from lapwing.web.lab.arrivals import Arrivals
 from lapwing.web.lab.jobs import Jobs
 from lapwing.web.lab.owners import known_as
+from lapwing.web.service.plural import counted
 from lapwing.web.service.problems import Problem
 from lapwing.web.service.settings import Settings
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 PREFIX = "lapwing-tables-"
 SWEPT_EVERY = 60.0
 """Seconds."""
+
+
+class TooManyTables(Problem):
+    """A browser has as many tables as it may have."""
 
 
 class Lab:
@@ -63,29 +68,31 @@ class Lab:
             remove_leftovers(above)
 
     def bring(self, owner: str, title: str, address: str = "") -> Bench:
-        """A new bench for the browser with this secret."""
+        """A new bench for the browser with this secret, or a refusal: no table goes to make room for another."""
         from lapwing.web.lab.bench import Bench  # it brings the engines; the school opens without them
 
         key = known_as(owner)
         bench_id = f"{SYSTEM.bits(128):032x}"
         folder = self.folder / bench_id
         bench = Bench(bench_id, key, folder, title, self.jobs, self.settings.lab_lasts, address)
+        self._forget_useless(key)
         with self._lock:
-            self._refuse_too_many(address)
+            self._refuse_too_many(key, address)
             folder.mkdir(mode=0o700)
             self._benches[bench_id] = bench
         return bench
 
-    def settle(self, bench: Bench) -> None:
-        """What was to come is there, so the oldest of too many tables of its browser goes."""
-        mine = sorted(
-            (other for other in self.all() if other.owner == bench.owner),
-            key=lambda other: (other is bench, other.used),
-        )
-        for old in mine[: max(0, len(mine) - self.settings.lab_benches_each)]:
-            self.delete(old)
+    def _forget_useless(self, key: str) -> None:
+        """Remove what a browser brought that was no table, and what it used too long ago."""
+        for bench in self.all():
+            if bench.owner == key and (bench.unreadable or bench.expires < time.time()):
+                self.delete(bench)
 
-    def _refuse_too_many(self, address: str) -> None:
+    def _refuse_too_many(self, key: str, address: str) -> None:
+        each = self.settings.lab_benches_each
+        if sum(other.owner == key for other in self._benches.values()) >= each:
+            has = f"You have {counted(each, 'table')} here, and that is the most for one browser."
+            raise TooManyTables(409, f"{has} Delete one of them, then bring this one again. Nothing was deleted.")
         most = self.settings.lab_benches
         if len(self._benches) >= most:
             raise Problem(503, "The lab is full. Try again in an hour.", headers={"retry-after": "3600"})
@@ -107,9 +114,9 @@ class Lab:
         return bench
 
     def of(self, owner: str) -> list[Bench]:
-        """What this browser brought, newest first."""
-        key = known_as(owner)
-        return [bench for bench in reversed(self.all()) if owner and bench.owner == key]
+        """The tables that this browser brought, newest first; not what could not be read."""
+        mine = [bench for bench in reversed(self.all()) if owner and bench.owner == known_as(owner)]
+        return [bench for bench in mine if not bench.unreadable]
 
     def all(self) -> list[Bench]:
         """Every bench."""

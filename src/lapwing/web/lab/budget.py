@@ -139,7 +139,7 @@ def covers(left: Loss, epsilon: float) -> bool:
 
 
 def _same(statement: Statement, other: Statement) -> bool:
-    return statement.allowance == other.allowance and _whose(statement) == _whose(other)
+    return statement.allowance == other.allowance and whose(statement) == whose(other)
 
 
 def _larger(before: Statement, after: Statement) -> bool:
@@ -148,7 +148,7 @@ def _larger(before: Statement, after: Statement) -> bool:
 
 def _allowed(before: Statement, after: Statement, spent: Loss) -> None:
     """Refuse what may not follow once something was spent."""
-    if _whose(after) != _whose(before):
+    if whose(after) != whose(before):
         why = f"Answers were released already, with a guarantee per {before.unit_word}. Start over to change that."
         raise Problem(409, why)
     if _larger(before, after) and not after.teaching:
@@ -168,7 +168,7 @@ _READ_BY = {
 """What else decides which cells are the same value."""
 
 
-def _whose(statement: Statement) -> tuple[str, str, tuple[Any, ...]]:
+def whose(statement: Statement) -> tuple[str, str, tuple[Any, ...]]:
     """Whose rows belong together: a column, and how its cells are read. A name alone may be that of no column."""
     kind = statement.column(statement.unit).type if statement.unit else ""
     return statement.unit, kind, tuple(getattr(statement, name) for name in _READ_BY.get(kind, ()))

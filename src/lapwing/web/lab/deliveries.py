@@ -27,10 +27,7 @@ _BUFFER = 1 << 20
 
 @asynccontextmanager
 async def bench_for(lab: Lab, owner: str, title: str, address: str) -> AsyncIterator[Bench]:
-    """A bench for what somebody brings. If that comes to nothing, for whatever reason, nothing of it is left.
-
-    Only when it is there does the oldest table of the same browser make room for it.
-    """
+    """A bench for what somebody brings. If that comes to nothing, for whatever reason, nothing of it is left."""
     bench = await run_in_threadpool(lab.bring, owner, title, address)
     try:
         yield bench
@@ -38,7 +35,6 @@ async def bench_for(lab: Lab, owner: str, title: str, address: str) -> AsyncIter
         with CancelScope(shield=True):
             await run_in_threadpool(lab.delete, bench)
         raise
-    await run_in_threadpool(lab.settle, bench)
 
 
 async def keep_stream(bench: Bench, first: bytes, rest: AsyncIterator[bytes], most: int) -> None:

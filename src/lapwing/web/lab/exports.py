@@ -10,32 +10,33 @@ from typing import Any
 from fastapi import Response
 
 from lapwing.web.lab import figures, notebooks, scripts
-from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
+from lapwing.web.lab.questions import Question
 from lapwing.web.lab.statement import Statement
 from lapwing.web.service.problems import Problem
 from lapwing.web.service.spreadsheets import defused
 
 NOT_PRIVATE = "teaching mode: exact, not private, not to be passed on"
-CHANGED = "After this answer, you changed what is stated about the table. Ask the question again."
 
 
 def file(
     kind: str,
     answer: Answer,
-    analysis: Analysis | None,
+    question: Question,
     statement: Statement,
     source: scripts.File = scripts.ANY_FILE,
 ) -> Response:
     """A private answer as one kind of file."""
     if kind == "csv":
-        return _sent(figures.to_csv(answer.result, answer.title), "text/csv; charset=utf-8", "answer.csv")
+        table = figures.to_csv(answer.result, answer.title, answer.draws)
+        return _sent(table, "text/csv; charset=utf-8", "answer.csv")
     if kind == "png":
         return _sent(figures.to_png(answer.result, answer.title), "image/png", "answer.png")
     if kind not in ("py", "ipynb"):
         raise Problem(404, "Take csv, png, py or ipynb.")
+    analysis = question.analysis
     if analysis is None:
-        raise Problem(409, CHANGED)
+        raise Problem(409, question.complaint)
     if kind == "py":
         text = scripts.script(analysis, statement, answer.epsilon, source)
         return _sent(text, "text/x-python; charset=utf-8", "ask.py")

@@ -27,22 +27,24 @@ ROWS = ", only rows where "
 """What stands in a title before the filter."""
 
 
-def to_csv(result: Result, title: str = "") -> str:
-    """One line for each value, with what was asked of which rows.
+def to_csv(result: Result, title: str = "", draws: Sequence[Result] = ()) -> str:
+    """One line for each value, with what was asked of which rows. Further draws have their number in a column besides.
 
     Text that a spreadsheet would run is quoted. Numbers are left as they are.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["series", "label", "x", "value", "low", "high", "private", "question", "remark"])
-    private = "yes" if result.private else "no"
-    over = f"over {result.rows_used}; low and high are for the noise only" if result.rows_used else ""
-    for series in result.series:
-        remark = "; ".join(part for part in (series.note, over) if part)
-        for value in series.values:
-            numbers = [_digits(number) for number in (value.x, value.value, value.low, value.high)]
-            words = [defused(text) for text in (series.name, value.label, title, remark)]
-            writer.writerow([*words[:2], *numbers, private, *words[2:]])
+    names = ["series", "label", "x", "value", "low", "high", "private", "question", "remark"]
+    writer.writerow([*names, "draw"] if draws else names)
+    for turn, drawn in enumerate((result, *draws), 1):
+        private, numbered = "yes" if drawn.private else "no", [turn] if draws else []
+        over = f"over {drawn.rows_used}; low and high are for the noise only" if drawn.rows_used else ""
+        for series in drawn.series:
+            remark = defused("; ".join(part for part in (series.note, over) if part))
+            for value in series.values:
+                numbers = [_digits(number) for number in (value.x, value.value, value.low, value.high)]
+                about = (private, defused(title), remark, *numbered)
+                writer.writerow([defused(series.name), defused(value.label), *numbers, *about])
     return out.getvalue()
 
 

@@ -11,7 +11,6 @@ from lapwing.privacy import Ledger, Loss, explain
 from lapwing.privacy.notation import written_up
 from lapwing.web.lab.analyses.curated import THRESHOLD, CuratedAnalysis
 from lapwing.web.lab.analyses.local import Local
-from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.result import Preview, Result, measured, off_by
 from lapwing.web.lab.statement import DATASET, Statement
@@ -105,7 +104,7 @@ def _stated(statement: Statement) -> str:
 def _contributions(analysis: Analysis, statement: Statement) -> str:
     if not statement.unit:
         return "every row: each one is a different person, as stated"
-    most = 1 if isinstance(analysis, Local | Model) else statement.max_rows_per_unit
+    most = analysis.rows_of_each(statement)
     return f"at most {counted(most, 'row')} of one {statement.unit} count{'' if most > 1 else 's'}"
 
 

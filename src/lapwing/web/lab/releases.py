@@ -14,7 +14,7 @@ from typing import Any
 from lapwing.errors import BudgetExceeded, EngineFailed, LapwingError
 from lapwing.web.lab import games
 from lapwing.web.lab.analyses import ANALYSES, effects
-from lapwing.web.lab.analyses.curated import THRESHOLD
+from lapwing.web.lab.analyses.curated import AFTER, THRESHOLD
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer, Bench
 from lapwing.web.lab.budget import covers
@@ -32,6 +32,11 @@ MOST_DRAWN = 60
 """Numbers of one answer that are followed through many draws."""
 MOST_EPSILON = 100.0
 WHAT_DELTA_IS = "δ is a small additional probability by which the promise of ε may be exceeded."
+CHANGED = "After this answer, you changed what is stated about the table. Ask the question again."
+WAS_READ = (
+    "This answer was asked in teaching mode, with bounds or keys that were read from the data. So its label, its draws "
+    "and its script are for teaching mode only. Ask the question again with what you state now."
+)
 _one_at_a_time = threading.Lock()
 _latest = 0.0
 
@@ -134,10 +139,11 @@ def release(bench: Bench, question: Question, epsilon: float, at: float) -> Call
 
     def work(progress: Progress) -> Answer:
         try:
-            result = analysis.release(bench.data(), epsilon, progress)
+            data = bench.data()
+            result = analysis.release(data, epsilon, progress)
         except BudgetExceeded:
             raise Problem(409, too_much(bench, analysis)) from None
-        answer = Answer(question.slug, question.title, question.asked, epsilon, result, at=at)
+        answer = Answer(question.slug, question.title, question.asked, epsilon, result, at=at, statement=data.statement)
         bench.keep(answer)
         return answer
 
@@ -166,20 +172,25 @@ def answer_of(bench: Bench, called: str) -> Answer:
 
 
 def question_of(bench: Bench, answer: Answer) -> Question:
-    """The question behind an answer, as it is understood now."""
-    kind = ANALYSES[answer.slug]
-    fields = kind.fields(bench.stated)
+    """The question behind an answer, as it was understood when it was asked.
+
+    Privacy: what was read from the data stays in teaching mode, also where an older answer was asked with it.
+    """
+    kind, statement = ANALYSES[answer.slug], bench.stated_for(answer)
+    fields = kind.fields(statement)
+    if not statement.teaching and bench.was_read(statement.columns):
+        return Question(answer.slug, kind, fields, answer.asked, None, WAS_READ)
     try:
-        return Question(answer.slug, kind, fields, answer.asked, kind.of(bench.stated, answer.asked))
-    except LapwingError as error:
-        return Question(answer.slug, kind, fields, answer.asked, None, str(error))
+        return Question(answer.slug, kind, fields, answer.asked, kind.of(statement, answer.asked))
+    except LapwingError:  # of an answer that does not say what was stated then
+        return Question(answer.slug, kind, fields, answer.asked, None, CHANGED)
 
 
 def _ready(bench: Bench, answer: Answer) -> Analysis:
-    analysis = question_of(bench, answer).analysis
-    if analysis is None:
-        raise Problem(409, "After this answer, you changed what is stated about the table. Ask the question again.")
-    return analysis
+    question = question_of(bench, answer)
+    if question.analysis is None:
+        raise Problem(409, question.complaint)
+    return question.analysis
 
 
 def taught(work: Callable[[Progress], dict[str, Any]]) -> Callable[[Progress], dict[str, Any]]:
@@ -200,7 +211,9 @@ def exact(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
     analysis = _ready(bench, answer)
 
     def work(progress: Progress) -> dict[str, Any]:
-        return {"kind": "exact", "result": plain(analysis.exact(bench.data(charged=False), progress))}
+        data = bench.data(charged=False, answer=answer)
+        result = analysis.exact(data, progress)
+        return {"kind": "exact", "result": plain(result), "sample": effects.sample_of(analysis, data, progress)}
 
     return taught(work)
 
@@ -217,48 +230,59 @@ def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callabl
         )
     analysis = _ready(bench, answer)
 
-    def work(progress: Progress) -> dict[str, Any]:
-        outputs: list[dict[str, Any]] = [
-            {"series": series.name, "label": value.label, "draws": [], "released": value.value, "exact": None}
-            for series in answer.result.series
-            for value in series.values
-            if value.value is not None
-        ][:MOST_DRAWN]
-        by_name = {(output["series"], output["label"]): output for output in outputs}
-
-        def note(result: Result, key: str) -> None:
-            for series in result.series:
-                for value in series.values:
-                    output = by_name.get((series.name, value.label))
-                    if output is None or value.value is None:
-                        continue
-                    if key == "draws":
-                        output["draws"].append(value.value)
-                    else:
-                        output[key] = value.value
-
-        data = bench.data(charged=charged)
+    def paid(progress: Progress) -> dict[str, Any]:
+        data = bench.data(answer=answer)
 
         def repeated() -> None:
             for turn in range(times):
                 part = progress.part(turn / times, (turn + 1) / times)
-                note(analysis.release(data, answer.epsilon, part), "draws")
+                bench.keep_draw(answer, analysis.release(data, answer.epsilon, part))
 
-        if charged:
-            on_record(data, repeated, of=TooLong)
-        else:
-            note(analysis.exact(data, lambda _: None), "exact")
-            for result in analysis.draws(data, answer.epsilon, times, progress):
-                note(result, "draws")
-        return {
-            "kind": "draws",
-            "charged": charged,
-            "times": times,
-            "epsilon": answer.epsilon,
-            "outputs": plain(outputs),
+        on_record(data, repeated, of=TooLong)
+        return paid_draws(answer_of(bench, mark(answer)))
+
+    def free(progress: Progress) -> dict[str, Any]:
+        data = bench.data(charged=False, answer=answer)
+        exact, sample = analysis.exact(data, lambda _: None), effects.sample_of(analysis, data, lambda _: None)
+        return _drawn(answer, list(analysis.draws(data, answer.epsilon, times, progress)), exact, sample)
+
+    return paid if charged else taught(free)
+
+
+def paid_draws(answer: Answer) -> dict[str, Any]:
+    """All draws of an answer that were paid for, in the shape in which draws are shown."""
+    return _drawn(answer, answer.draws)
+
+
+def _drawn(answer: Answer, results: Sequence[Result], exact: Result | None = None, sample: int = 0) -> dict[str, Any]:
+    """Draws of every number of an answer, beside the exact ones where teaching mode shows them."""
+    numbers = [(series.name, value) for series in answer.result.series for value in series.values]
+    drawn = [_by_name(result) for result in results]
+    exactly = {} if exact is None else _by_name(exact)
+    outputs = [
+        {
+            "series": name,
+            "label": value.label,
+            "draws": [draw[name, value.label] for draw in drawn if (name, value.label) in draw],
+            "released": value.value,
+            "exact": exactly.get((name, value.label)),
+            "limited": exactly.get((f"{name} {AFTER}", value.label)),
         }
+        for name, value in numbers
+        if value.value is not None
+    ][:MOST_DRAWN]
+    price = {"charged": exact is None, "times": len(results), "epsilon": answer.epsilon}
+    return {"kind": "draws", **price, "sample": sample, "outputs": plain(outputs)}
 
-    return work if charged else taught(work)
+
+def _by_name(result: Result) -> dict[tuple[str, str], float]:
+    """The numbers of a result, by series and label."""
+    return {
+        (series.name, value.label): value.value
+        for series in result.series
+        for value in series.values
+        if value.value is not None
+    }
 
 
 def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
@@ -269,7 +293,7 @@ def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]
     assert loss is not None
 
     def work(progress: Progress) -> dict[str, Any]:
-        data = bench.data(charged=False)
+        data = bench.data(charged=False, answer=answer)
         if not games.playable(data):
             raise Problem(
                 422, f"Attacks are run on tables of up to {games.MOST_ROWS:,} rows. The proved limits hold anyway."
@@ -283,13 +307,13 @@ def clipping(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any
     """What other bounds would do. Teaching mode only."""
     bench.teach()
     analysis = _ready(bench, answer)
-    column = effects.clippable(analysis, bench.stated)
+    column = effects.clippable(analysis, bench.stated_for(answer))
     if column is None or column.bounds is None:
         raise Problem(422, "Other bounds are compared for the mean of a column only. Ask for its mean.")
     stated, named = column.bounds[1], ", ".join(part for part in (column.name, analysis.rows) if part)
 
     def work(progress: Progress) -> dict[str, Any]:
-        effect = effects.of_clipping(analysis, bench.data(charged=False), answer.epsilon, progress)
+        effect = effects.of_clipping(analysis, bench.data(charged=False, answer=answer), answer.epsilon, progress)
         return {"kind": "clipping", "column": named, "stated": stated, "result": plain(effect)}
 
     return taught(work)

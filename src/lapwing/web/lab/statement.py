@@ -44,6 +44,42 @@ class StatedColumn:
             raise InvalidParameter(f"the keys of {self.name}", ", ".join(self.keys), why, hint) from None
 
 
+def changes(before: Statement, after: Statement) -> tuple[str, ...]:
+    """What an answer depends on and is now stated otherwise, in words: "cost from 0 to 2000 (now 0 to 50)"."""
+    differences = []
+    known = {column.name: column for column in after.columns}
+    for column in before.columns:
+        now = known.get(column.name, StatedColumn(column.name))
+        if column.type != now.type:
+            differences.append(f"{column.name} as {column.type} (now {now.type})")
+        if column.bounds != now.bounds:
+            differences.append(f"{column.name} {_from(column.bounds)} (now {_from(now.bounds)})")
+        if column.keys != now.keys:
+            differences.append(
+                f"{column.name} with {counted(len(column.keys), 'key')} (now {_other(column.keys, now.keys)})"
+            )
+    if before.unit != after.unit:
+        differences.append(f"rows of the same {before.unit_word} belong together (now {after.unit_word})")
+    if before.max_rows_per_unit != after.max_rows_per_unit:
+        rows = counted(before.max_rows_per_unit, "row")
+        differences.append(f"at most {rows} of one {before.unit_word} (now {after.max_rows_per_unit:,})")
+    if before.people != after.people:
+        differences.append(f"about {before.crowd_size} (now {after.people:,})")
+    if before.notation != after.notation:
+        differences.append("how the file writes numbers, dates, yes and no")
+    if before.name != after.name:
+        differences.append(f"the table is called {before.name} in SQL (now {after.name})")
+    return tuple(differences)
+
+
+def _from(bounds: tuple[float, float] | None) -> str:
+    return "without bounds" if bounds is None else f"from {bounds[0]:.15g} to {bounds[1]:.15g}"
+
+
+def _other(keys: tuple[str, ...], now: tuple[str, ...]) -> str:
+    return "others" if len(keys) == len(now) else f"{len(now)}"
+
+
 _TRUTH = {word.lower(): meant for words, meant in ((TRUE, True), (FALSE, False)) for word in words}
 _READ: Mapping[Type, Callable[[str], Any]] = {
     "number": float,

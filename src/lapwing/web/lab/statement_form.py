@@ -57,6 +57,8 @@ class Line:
     why: str
     mark: str = ""
     """How it was found, if not by its owner: "private" or "read" from the data."""
+    unstated: bool = False
+    """Whether what was found stands in the form only, until it is saved."""
 
 
 @dataclass(slots=True)
@@ -121,23 +123,30 @@ def _proposed(line: Line, proposal: Proposal | None) -> Line:
     low, high = map(_number, proposal.bounds) if proposal.bounds else (line.low, line.high)
     keys = _joined(proposal.keys) if proposal.keys else line.keys
     mark = "private" if proposal.private else "read"
-    return replace(line, type=kind, low=low, high=high, keys=keys, why=proposal.why, mark=mark)
+    return replace(line, type=kind, low=low, high=high, keys=keys, why=proposal.why, mark=mark, unstated=proposal.found)
+
+
+def typed(bench: Bench, form: Mapping[str, str]) -> FilledForm:
+    """The form with what was typed into it, whether it fits or not."""
+    shown = filled(bench)
+
+    def cell(name: str, line: Line) -> str:
+        return form.get(f"{name}-{line.place}", "").strip()
+
+    lines = [
+        replace(line, type=cell("type", line), low=cell("low", line), high=cell("high", line), keys=cell("keys", line))
+        for line in shown.lines
+    ]
+    values = {name: form.get(name, "").strip() for name in shown.values}
+    return FilledForm(lines, values, form.get("teaching") == "yes")
 
 
 def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, FilledForm]:
     """The statement that a form makes, or None and what is wrong with the form."""
-    shown = filled(bench)
+    shown = typed(bench, form)
     wrong: dict[str, str] = {}
-    lines, columns = [], []
-    for line in shown.lines:
-        kind, low, high, keys = (
-            form.get(f"{name}-{line.place}", "").strip() for name in ("type", "low", "high", "keys")
-        )
-        line = replace(line, type=kind, low=low, high=high, keys=keys)
-        lines.append(line)
-        columns.append(_column(line, wrong))
-    values = {name: form.get(name, "").strip() for name in shown.values}
-    teaching = form.get("teaching") == "yes"
+    values, teaching = shown.values, shown.teaching
+    columns = [_column(line, wrong) for line in shown.lines]
     names = {column.name for column in columns}
     if values["unit"] and values["unit"] not in names:
         wrong["unit"] = "Choose a column of this table, or “none”."
@@ -157,7 +166,7 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
     way = _way(values, wrong) if came_as_text(bench) else {}
     if not teaching:
         _not_read(bench, columns, wrong)
-    shown = FilledForm(lines, values, teaching, wrong)
+    shown.complaints = wrong
     if wrong or epsilon is None or delta is None:
         return None, shown
     statement = Statement(
@@ -230,13 +239,11 @@ def _column(line: Line, wrong: dict[str, str]) -> StatedColumn:
 
 def _not_read(bench: Bench, columns: list[StatedColumn], wrong: dict[str, str]) -> None:
     """Outside teaching mode nothing may stand that was read from the data."""
-    for place, column in enumerate(columns):
-        known = bench.provenance.get(column.name)
-        if known is not None and known.is_read(column.bounds, column.keys):
-            wrong[f"column-{place}"] = (
-                "This was read from the data, or is very close to what was read. Only teaching mode may use it. State "
-                "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or leave it empty."
-            )
+    for column in bench.was_read(columns):
+        wrong[f"column-{columns.index(column)}"] = (
+            "This was read from the data, or is very close to what was read. Only teaching mode may use it. State "
+            "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or leave it empty."
+        )
 
 
 def _split(text: str) -> tuple[str, ...]:

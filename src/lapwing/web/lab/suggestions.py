@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lapwing.web.lab.statement import Type
 
@@ -166,6 +166,7 @@ _RULES = (
         "The name sounds like a quantity. State its lowest and highest value.",
     ),
 )
+TEXT = "The name does not say what it is, so we took text. Change that if it is wrong."
 _ASKS = {"is", "has", "was", "ist", "hat", "war", "flag", "can", "kann"}
 
 
@@ -178,7 +179,7 @@ def suggest(name: str, declared: Type | None = None) -> Suggestion:
     words = words_in(name)
     suggestion = _by_name(words)
     if declared is None:
-        return suggestion
+        return suggestion if suggestion.why else replace(suggestion, why=TEXT)
     if declared == suggestion.type or {declared, suggestion.type} == {"integer", "number"}:
         return Suggestion(
             declared, suggestion.bounds, suggestion.keys, suggestion.why or "The type in the file.", suggestion.person
@@ -233,7 +234,7 @@ def _by_name(words: tuple[str, ...]) -> Suggestion:
                 return Suggestion(rule.type, rule.bounds, rule.keys, rule.why)
     if unit:
         return Suggestion("number", why=f"It ends with a unit of measure ({unit}). State its lowest and highest value.")
-    return Suggestion("text", why="We could not guess this column's type. Please choose one.")
+    return Suggestion("text")
 
 
 def _head(words: tuple[str, ...]) -> str:

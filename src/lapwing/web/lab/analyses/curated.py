@@ -52,11 +52,17 @@ def blank(statement: Statement) -> PrivateTable:
     return statement.open({column.name: np.array([], dtype=object) for column in statement.columns}, None)
 
 
+def entered(ledger: Ledger, statement: Statement) -> None:
+    """Open the allowance if the ledger has none. It may have another than was stated for an older answer."""
+    if DATASET not in ledger.datasets():
+        ledger.open(DATASET, statement.allowance)
+
+
 def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
     """Refuse what cannot be paid before anything is opened; the charge itself comes later, and decides."""
     if ledger is None:
         return
-    ledger.open(DATASET, statement.allowance)
+    entered(ledger, statement)
     left = ledger.remaining(DATASET)
     if after(left, loss) is None:
         raise BudgetExceeded(loss, left)

@@ -9,6 +9,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, rows
 from lapwing.web.lab.analyses.count import condition
 from lapwing.web.lab.analyses.curated import CONFIDENCE, CuratedAnalysis, blank
+from lapwing.web.lab.analyses.filters import Filter
 from lapwing.web.lab.analyses.mean import Mean
 from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.result import Preview, Result, Series, Value
@@ -37,6 +38,22 @@ def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:
     if not isinstance(analysis, Mean):
         return None
     return next((column for column in statement.bounded if column.name == analysis.column), None)
+
+
+def sample_of(analysis: Analysis, data: Data, progress: Progress) -> int:
+    """How many rows of one unit are drawn at random; 0 if nobody has more rows than count. Teaching mode only.
+
+    Privacy: which rows an answer was made of is never kept. Whoever knew that would know more than its noise hides.
+    """
+    statement = data.statement
+    if not statement.unit:
+        return 0
+    unit, filtered = forms.quoted(statement.unit), condition(getattr(analysis, "where", Filter()))
+    each = f"SELECT count(*) AS n FROM rows{filtered} GROUP BY {unit} HAVING {unit} IS NOT NULL"
+    with rows.opened(data, progress) as source:
+        [[most]] = source.all(f"SELECT coalesce(max(n), 0) FROM ({each})")
+    limit = analysis.rows_of_each(statement)
+    return limit if most > limit else 0
 
 
 def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progress) -> Result:

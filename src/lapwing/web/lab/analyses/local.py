@@ -83,6 +83,10 @@ class Local(Analysis):
             word += "."
         return word
 
+    def rows_of_each(self, statement: Statement) -> int:
+        """One, whatever other questions use."""
+        return 1
+
     def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """From the protocol's own probabilities: the coins do not depend on the data, and hardly on the truth."""
         errors = tuple(self._error(epsilon, statement) for epsilon in epsilons)

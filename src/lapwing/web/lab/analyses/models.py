@@ -24,7 +24,7 @@ from lapwing.errors import InvalidParameter, NoiseWarning
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
 from lapwing.web.lab.analyses import forms, rows, synthetic
-from lapwing.web.lab.analyses.curated import AFTER, CONFIDENCE, affordable, same
+from lapwing.web.lab.analyses.curated import AFTER, CONFIDENCE, affordable, entered, same
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, error_at
@@ -132,6 +132,10 @@ class Model(Analysis):
     def output(self) -> str:
         """What the error of the preview is the error of."""
 
+    def rows_of_each(self, statement: Statement) -> int:
+        """One, whatever other questions use."""
+        return 1
+
     def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """By simulation on rows that nobody has."""
         people = max(1, statement.people)
@@ -185,7 +189,7 @@ class Model(Analysis):
         if data.ledger is None:
             stated: Loss = self.estimator(epsilon).quote(columns=len(self.columns)).loss
             return type(stated)(stated.epsilon, unit=unit)  # type: ignore[attr-defined,call-arg]
-        data.ledger.open(DATASET, data.statement.allowance)
+        entered(data.ledger, data.statement)
         account = Account(data.ledger, DATASET, unit=unit)
         loss: Loss = self.estimator(epsilon, account).quote(columns=len(self.columns)).loss
         affordable(data.ledger, data.statement, loss)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -19,6 +18,7 @@ from starlette.requests import ClientDisconnect
 from lapwing.web.accounts.sessions import Asking, Person, limited, page, personal, redirect
 from lapwing.web.lab import deliveries, proposals, statement_form
 from lapwing.web.lab.bench import PASTED, Bench, TheBench, limited_browser
+from lapwing.web.lab.benches import TooManyTables
 from lapwing.web.lab.budget import covers
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.engine import readable
@@ -70,6 +70,7 @@ def index(request: Request, site: TheSite, person: Asking) -> Response:
 def _index(request: Request, site: Site, person: Person | None, complaint: str = "", status: int = 200) -> Response:
     mine = [(bench, deleted_at(bench)) for bench in site.lab.of(owner_of(request, site.settings))]
     limits = {"size": readable(site.settings.lab_upload), "columns": MOST_COLUMNS, "lasts": lasts(site)}
+    limits["tables"] = site.settings.lab_benches_each
     values = {"mine": mine, "examples": EXAMPLES.values(), "limits": limits, "complaint": complaint}
     return page(request, site, "lab/index.html", person, status, most=site.settings.lab_upload, **values)
 
@@ -91,10 +92,12 @@ async def _sent_by_script(request: Request, site: Site, person: Person | None) -
     if not first:
         return await run_in_threadpool(_nothing, request, site, person, _EMPTY)
     title = file_title(unquote(request.headers.get("x-file-name", "")))
-    async with _bench(request, site, title) as (owner, bench):
+
+    async def fill(bench: Bench) -> Job:
         await deliveries.keep_stream(bench, first, pieces, site.settings.lab_upload)
-        job = deliveries.begin(site.lab, bench)
-    return await _brought(request, site, bench, owner, job)
+        return deliveries.begin(site.lab, bench)
+
+    return await _taken_in(request, site, person, title, fill)
 
 
 async def _sent_by_form(request: Request, site: Site, person: Person | None) -> Response:
@@ -104,10 +107,12 @@ async def _sent_by_form(request: Request, site: Site, person: Person | None) -> 
             return await run_in_threadpool(_nothing, request, site, person)
         if not file.size:
             return await run_in_threadpool(_nothing, request, site, person, _EMPTY)
-        async with _bench(request, site, file_title(file.filename)) as (owner, bench):
+
+        async def fill(bench: Bench) -> Job:
             await run_in_threadpool(deliveries.keep_file, bench, file.file, site.settings.lab_upload)
-            job = deliveries.begin(site.lab, bench)
-    return await _brought(request, site, bench, owner, job)
+            return deliveries.begin(site.lab, bench)
+
+        return await _taken_in(request, site, person, file_title(file.filename), fill)
 
 
 _EMPTY = "The file is empty. Choose one with rows in it."
@@ -121,21 +126,25 @@ async def paste(
     if not text.strip():
         why = "Paste a table first: names in the first line, rows below."
         return await run_in_threadpool(_nothing, request, site, person, why)
-    async with _bench(request, site, PASTED) as (owner, bench):
+
+    async def fill(bench: Bench) -> Job:
         await run_in_threadpool((bench.folder / "raw").write_bytes, text.encode("utf-8", "replace"))
-        job = deliveries.begin(site.lab, bench)
-    return await _brought(request, site, bench, owner, job)
+        return deliveries.begin(site.lab, bench)
+
+    return await _taken_in(request, site, person, PASTED, fill)
 
 
 @router.post("/lab/examples/{slug}", dependencies=[limited("lab bring")])
-async def example(request: Request, slug: str, site: TheSite) -> Response:
+async def example(request: Request, slug: str, site: TheSite, person: Asking) -> Response:
     """Take a bundled table."""
     chosen = EXAMPLES.get(slug)
     if chosen is None:
         raise Problem(404)
-    async with _bench(request, site, chosen.title) as (owner, bench):
-        job = deliveries.begin_example(bench, chosen)
-    return await _brought(request, site, bench, owner, job)
+
+    async def fill(bench: Bench) -> Job:
+        return deliveries.begin_example(bench, chosen)
+
+    return await _taken_in(request, site, person, chosen.title, fill)
 
 
 @router.get("/lab/{id}")
@@ -149,8 +158,12 @@ def describe(request: Request, bench: TheBench, site: TheSite, person: Asking) -
 @router.post("/lab/{id}", dependencies=[limited_browser("lab state")])
 async def state(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """State it."""
-    form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
-    return await run_in_threadpool(_state, request, bench, site, person, form)
+    return await run_in_threadpool(_state, request, bench, site, person, await _typed(request))
+
+
+async def _typed(request: Request) -> dict[str, str]:
+    """The fields of a form that are text."""
+    return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
 
 
 def _state(request: Request, bench: Bench, site: Site, person: Person | None, form: dict[str, str]) -> Response:
@@ -172,14 +185,18 @@ def _state(request: Request, bench: Bench, site: Site, person: Person | None, fo
 
 
 @router.post("/lab/{id}/rows", dependencies=[limited_browser("lab propose")])
-def rows(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
+async def rows(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """The first rows before anything is stated, for an owner who says that they may see them: teaching mode begins."""
+    return await run_in_threadpool(_rows, request, bench, site, person, await _typed(request))
+
+
+def _rows(request: Request, bench: Bench, site: Site, person: Person | None, form: dict[str, str]) -> Response:
     if not bench.ready:
         return _arriving(request, bench, site, person)
     if bench.statement is not None:
         bench.teach()
         return redirect(site, f"/lab/{bench.id}#seen")
-    shown = statement_form.filled(bench)
+    shown = statement_form.typed(bench, form) if "people" in form else statement_form.filled(bench)
     shown.teaching = True
     return _describe(request, bench, site, person, shown, rows=proposals.first_rows(bench.path))
 
@@ -289,12 +306,17 @@ def _owner(request: Request, site: Site) -> str:
     return known if is_owner(known) else new_owner()
 
 
-@asynccontextmanager
-async def _bench(request: Request, site: Site, title: str) -> AsyncIterator[tuple[str, Bench]]:
-    """The secret of a browser, known or new, and a bench for what it brings."""
+async def _taken_in(
+    request: Request, site: Site, person: Person | None, title: str, fill: Callable[[Bench], Awaitable[Job]]
+) -> Response:
+    """A bench for what somebody brings, filled by a job; whoever has too many tables is shown them instead."""
     owner = _owner(request, site)
-    async with deliveries.bench_for(site.lab, owner, title, address_of(request)) as bench:
-        yield owner, bench
+    try:
+        async with deliveries.bench_for(site.lab, owner, title, address_of(request)) as bench:
+            job = await fill(bench)
+    except TooManyTables as error:
+        return await run_in_threadpool(_nothing, request, site, person, error.detail, error.status_code)
+    return await _brought(request, site, bench, owner, job)
 
 
 async def _brought(request: Request, site: Site, bench: Bench, owner: str, job: Job) -> Response:
@@ -311,11 +333,16 @@ async def _brought(request: Request, site: Site, bench: Bench, owner: str, job: 
 
 
 def _nothing(
-    request: Request, site: Site, person: Person | None, why: str = "Choose a file first, or drop one here."
+    request: Request,
+    site: Site,
+    person: Person | None,
+    why: str = "Choose a file first, or drop one here.",
+    status: int = 422,
 ) -> Response:
+    """Nothing was brought: why, beside the tables that are there."""
     if "text/html" not in request.headers.get("accept", ""):
-        raise Problem(422, why)
-    return _index(request, site, person, why, 422)
+        raise Problem(status, why)
+    return _index(request, site, person, why, status)
 
 
 def _arriving(request: Request, bench: Bench, site: Site, person: Person | None) -> Response:
@@ -328,7 +355,8 @@ def _arriving(request: Request, bench: Bench, site: Site, person: Person | None)
 
 
 async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str, column: str) -> Response:
-    job = bench.start(work, where=f"/lab/{bench.id}#columns", title=title)
+    place = next(place for place, known in enumerate(bench.stated.columns) if known.name == column)
+    job = bench.start(work, where=f"/lab/{bench.id}#column-{place}", title=title)
     await job.ended.waited(QUICK)
     if job.state == "done":
         proposal = bench.proposals.get(column)

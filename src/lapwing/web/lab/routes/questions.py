@@ -24,6 +24,7 @@ from lapwing.web.lab.figures import written
 from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
+from lapwing.web.lab.statement import changes
 from lapwing.web.lab.streams import LabStream
 from lapwing.web.service.lanes import in_lane
 from lapwing.web.service.plural import counted
@@ -160,8 +161,8 @@ def answer(request: Request, mark: str, bench: TheBench, site: TheSite, person: 
 def export(mark: str, kind: str, bench: TheBench) -> Response:
     """The private answer as a file."""
     kept = releases.answer_of(bench, mark)
-    analysis = releases.question_of(bench, kept).analysis
-    return exports.file(kind, kept, analysis, bench.stated, bench.file)
+    question, statement = releases.question_of(bench, kept), bench.stated_for(kept)
+    return exports.file(kind, kept, question, statement, bench.file)
 
 
 @router.post("/lab/{id}/answers/{mark}/exact-file", dependencies=[limited_browser("lab export")])
@@ -200,7 +201,8 @@ async def show(
     }
     work = await run_in_threadpool(makers[what])
     job = bench.start(work, title=_TITLES[what])
-    job.where = f"/lab/{bench.id}/answers/{mark}?shown={job.id}#{what}"
+    kept_there = what == "draws" and charged  # what was paid for stands on the page of the answer from now on
+    job.where = f"/lab/{bench.id}/answers/{mark}{'' if kept_there else f'?shown={job.id}'}#{what}"
     return await _waited(request, site, job)
 
 
@@ -294,23 +296,25 @@ def _asking(
 def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     loss = kept.result.loss
     assert loss is not None
-    question = releases.question_of(bench, kept)
-    analysis, limits = question.analysis, games.limits(loss, bench.stated.unit_word)
-    preview = analysis.preview(bench.stated, (kept.epsilon,)) if analysis else None
+    question, statement = releases.question_of(bench, kept), bench.stated_for(kept)
+    analysis, limits = question.analysis, games.limits(loss, statement.unit_word)
+    preview = analysis.preview(statement, (kept.epsilon,)) if analysis else None
     return {
-        "differences": differences(analysis, preview, kept, bench.stated) if analysis and preview else (),
+        "differences": differences(analysis, preview, kept, statement) if analysis and preview else (),
         "bench": bench,
-        "statement": bench.stated,
+        "statement": statement,
+        "changed": changes(statement, bench.stated) if analysis else (),
         "answer": kept,
         "mark": releases.mark(kept),
         "question": question,
         "result": releases.plain(kept.result),
         "budget": releases.budget(bench),
         "explanation": loss.explain(),
-        "label": label(analysis, bench.stated, kept.result, ledger=bench.ledger, preview=preview) if analysis else None,
+        "label": label(analysis, statement, kept.result, ledger=bench.ledger, preview=preview) if analysis else None,
         "limits": limits,
         "limit_rows": releases.plain(limits),
-        "clippable": analysis is not None and effects.clippable(analysis, bench.stated) is not None,
+        "clippable": analysis is not None and effects.clippable(analysis, statement) is not None,
+        "paid": releases.paid_draws(kept) if kept.draws else None,
         "times": releases.TIMES,
         "history": _history(bench),
     }
@@ -330,18 +334,26 @@ class Entry:
 def _history(bench: Bench) -> list[Entry]:
     """What was asked so far, newest first, so that what it cost adds up to what was spent."""
     by_mark = {releases.mark(answer): _of_answer(bench, answer) for answer in bench.answers}
-    by_mark |= {mark: _of_stream(bench, kept) for mark, kept in bench.streams.items()}
-    listed = [by_mark[mark] for mark in sorted(by_mark, key=lambda mark: int(mark, 16), reverse=True)]
+    by_mark |= {mark: [_of_stream(bench, kept)] for mark, kept in bench.streams.items()}
+    newest = sorted(by_mark, key=lambda mark: int(mark, 16), reverse=True)
+    listed = [entry for mark in newest for entry in by_mark[mark]]
     unlisted = float(size_of(bench.spent)[0]) - sum(entry.epsilon for entry in listed)
     if unlisted > 1e-9 * bench.stated.epsilon:  # the ledger lets a billionth pass
-        listed.append(Entry("Paid draws, bounds and keys found privately, questions that failed", "", "", unlisted))
+        listed.append(Entry("Bounds and keys found privately, questions that failed or were stopped", "", "", unlisted))
     return listed
 
 
-def _of_answer(bench: Bench, answer: Answer) -> Entry:
+def _of_answer(bench: Bench, answer: Answer) -> list[Entry]:
+    """An answer, after the draws that were paid for besides."""
     values = [value for series in answer.result.series for value in series.values]
     said = written(values[0]) if len(values) == 1 else f"{len(values)} numbers"
-    return Entry(answer.title, f"/lab/{bench.id}/answers/{releases.mark(answer)}", said, answer.epsilon)
+    where, times = f"/lab/{bench.id}/answers/{releases.mark(answer)}", len(answer.draws)
+    entry = Entry(answer.title, where, said, answer.epsilon)
+    if not times:
+        return [entry]
+    again = f"{answer.title}, drawn {counted(times, 'time')} more"
+    listed = f"{times} numbers" if len(values) == 1 else f"{times} times {len(values)} numbers"
+    return [Entry(again, f"{where}#draws", listed, times * answer.epsilon), entry]
 
 
 def _of_stream(bench: Bench, kept: LabStream) -> Entry:

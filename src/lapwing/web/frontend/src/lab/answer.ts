@@ -11,7 +11,13 @@ import { offBy } from "../math/lab.js";
 const AFTER = " after bounds";
 const MOST_ROWS = 200;
 
-class Answer extends Asked<{ result: Result }> {
+interface Found {
+  result: Result;
+  /** How many rows of one unit are drawn at random, other ones every time; 0 if nobody has more rows than count. */
+  sample: number;
+}
+
+class Answer extends Asked<Found> {
   protected readonly kind = "exact";
   private readonly mine = told<{ result: Result }>("released")?.result ?? null;
 
@@ -29,6 +35,11 @@ class Answer extends Asked<{ result: Result }> {
       ${picture(mine, exact)}
       <p class="seen" role="status">${this.sentence(mine, exact)}</p>
       ${this.folded(mine, html`<div class="scroll" tabindex="0" role="group" aria-label="The answer as a table">${this.table(mine, exact)}</div>`)}`;
+  }
+
+  /** How many rows of one unit the limited numbers are a random sample of; 0 if they are made of the rows of the answer. */
+  private get sampled(): number {
+    return this.found?.sample ?? 0;
   }
 
   /** What is drawn how: nothing, where nothing is drawn. */
@@ -61,7 +72,8 @@ class Answer extends Asked<{ result: Result }> {
       const barred = known.filter(({ value, quiet }) => value.low !== null && value.high !== null && quiet !== null);
       const held = barred.filter(({ value, quiet }) => value.low! <= quiet! && quiet! <= value.high!);
       const what = limited(exact) ? "numbers with limits, before noise," : "exact numbers";
-      const gap = limited(exact) ? " The bars do not cover what the limits for rows and values change." : "";
+      const sample = this.sampled ? " Those with limits are of another random sample of rows." : "";
+      const gap = limited(exact) ? `${sample} The bars do not cover what the limits for rows and values change.` : "";
       return `${held.length} of ${barred.length} ${what} lie within the error bars of the private ones; at least ${Math.round(100 * mine.confidence)}\u00a0% should.${gap}`;
     }
     if (mine.shape === "points")
@@ -91,10 +103,11 @@ class Answer extends Asked<{ result: Result }> {
       `${name[0]?.toUpperCase()}${name.slice(1)}${mine.rows_used && ` over ${mine.rows_used}`} is about ${asPrecise(value.value as number, shown)}${error === null ? "" : `, ±\u00a0${offBy(error, 2, value.value as number)}${mine.rows_used && " (noise only)"}`}.`;
     if (typeof truth !== "number") return about(error);
     const cut = after(exact, series, value);
-    const clip =
-      typeof cut === "number" && cut !== truth
-        ? ` Before noise it was ${said(cut, 5)}, because of the limits for rows and values.`
-        : "";
+    const rows = `${this.sampled} row${this.sampled === 1 ? "" : "s"}`;
+    const before = this.sampled
+      ? ` With another random sample of at most ${rows} each, it is about ${said(cut ?? 0, 4)} before noise.`
+      : ` Before noise it was ${said(cut ?? 0, 5)}, because of the limits for rows and values.`;
+    const clip = typeof cut === "number" && cut !== truth ? before : "";
     const moved = Math.abs(value.value - truth);
     // beside the exact answer with all its digits, so that their difference is what is said of it
     const fine = error === null || moved === 0 ? error : Math.min(error, Math.max(moved, 1e-4 * Math.abs(truth)));
@@ -123,7 +136,7 @@ class Answer extends Asked<{ result: Result }> {
     const ranged = rows.some(({ value }) => value.low !== null);
     const cut = limited(exact);
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.drawn.length ? "Coefficient" : mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, after limits and bounds</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.drawn.length ? "Coefficient" : mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Error (±)</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, after limits and bounds${this.sampled ? " (of another random sample of rows)" : ""}</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
         const error = errorOf(value);
         const truth = other(exact, series, value)?.value;

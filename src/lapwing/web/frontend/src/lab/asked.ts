@@ -36,15 +36,20 @@ export abstract class Asked<T> extends LitElement {
   }
 
   protected async begin(body: [string, string][] = []): Promise<void> {
-    const bench = benchOf();
+    await this.done(body, async ({ id }) => void (this.found = await get<T>(`${benchOf()}/shown/${id}`)));
+  }
+
+  /** Does the work, and then something with it. Whether it succeeded; if not, what went wrong is shown. */
+  protected async done(body: [string, string][], then?: (job: Job) => Promise<void>): Promise<boolean> {
     this.wrong = "";
     try {
-      const job = await follow(bench, this.address, new URLSearchParams(body), (now) => (this.job = now));
-      this.found = await get<T>(`${bench}/shown/${job.id}`);
+      const job = await follow(benchOf(), this.address, new URLSearchParams(body), (now) => (this.job = now));
+      await then?.(job);
     } catch (error) {
       this.wrong = (error as Error).message;
     }
     this.job = null;
+    return !this.wrong;
   }
 
   /** The button, or how far it is, or what went wrong. */

@@ -13,11 +13,15 @@ interface Output {
   draws: number[];
   released: number | null;
   exact: number | null;
+  /** The exact number after limits for rows and bounds for values, where they make a difference: noise is added to it. */
+  limited: number | null;
 }
 interface Found {
   charged: boolean;
   times: number;
   epsilon: number;
+  /** How many rows of one unit each draw takes at random; 0 if nobody has more rows than count. */
+  sample: number;
   outputs: Output[];
 }
 
@@ -44,7 +48,7 @@ class Draws extends Asked<Found> {
   static override properties = { ...Asked.properties, which: { state: true } };
   declare which: number;
   protected readonly kind = "draws";
-  private readonly mine = told<{ result: Result }>("released")?.result ?? null;
+  private readonly known = told<{ result: Result; paid: Found | null }>("released");
 
   constructor() {
     super();
@@ -53,21 +57,32 @@ class Draws extends Asked<Found> {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    this.found ??= this.known?.paid ?? null;
     for (const form of document.querySelectorAll<HTMLFormElement>("form.charged"))
       form.addEventListener("submit", (event) => {
         event.preventDefault();
         for (const one of document.querySelectorAll<HTMLFormElement>("form.charged")) one.hidden = true;
-        void this.begin([
-          ["times", form.dataset.times ?? "10"],
-          ["charged", "true"],
-        ]);
+        void this.pay(form.dataset.times ?? "10");
       });
+  }
+
+  /** Draws that are paid for are part of the answer from then on: its page says what is left, lists and exports them. */
+  private async pay(times: string): Promise<void> {
+    const body: [string, string][] = [
+      ["times", times],
+      ["charged", "true"],
+    ];
+    if (!(await this.done(body))) return;
+    history.replaceState(null, "", `${location.pathname}#draws`);
+    location.reload();
   }
 
   override render(): TemplateResult {
     const before =
       this.teaching || this.job || this.wrong
-        ? this.button(this.found ? "Draw 100 times more" : "Draw 100 times", () => [["times", "100"]])
+        ? this.button(this.found && !this.found.charged ? "Draw 100 times more" : "Draw 100 times", () => [
+            ["times", "100"],
+          ])
         : nothing;
     if (!this.found)
       return html`${this.teaching ? html`<p>The answer you got is one of many possible answers. Draw a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
@@ -77,18 +92,21 @@ class Draws extends Asked<Found> {
     const digits = one.draws.every(Number.isInteger) ? 15 : 5;
     const name = (of: Output): string => (of.label === of.series ? of.series : `${of.series}: ${of.label}`);
     return html`${outputs.length > 1 ? html`<label>Which number? <select @change=${(event: Event) => (this.which = Number((event.target as HTMLSelectElement).value))}>${outputs.map((of, i) => html`<option value=${i}>${name(of)}</option>`)}</select></label>` : nothing}
-      <div class="legend"><span class="dots">● a draw</span>${one.exact === null ? nothing : html`<span class="truth">┃ exact answer</span>`}<span class="mine">▲ the answer you got</span></div>
+      <div class="legend"><span class="dots">● a draw</span>${one.exact === null ? nothing : html`<span class="truth">┃ exact answer</span>`}${one.limited === null ? nothing : html`<span class="truth">┊ exact, after limits and bounds</span>`}<span class="mine">▲ the answer you got</span></div>
       <figure>${this.picture(one)}</figure>
       <p class="seen" role="status">${this.sentence(one)}</p>
-      ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is usually nearer to the exact answer than one draw. This is why each draw has its price.</p>` : before}
+      ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for, and are kept with the answer. Their average is usually nearer to the exact answer than one draw. This is why each draw has its price.</p><details><summary>All ${one.draws.length} draws</summary><p>${one.draws.map((draw) => said(draw, digits)).join("; ")}</p></details>` : nothing}
+      ${before}
       <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Draws"><table><thead><tr>${isWhole(one.draws) ? html`<th scope="col">Value</th>` : html`<th scope="col">From</th><th scope="col">to</th>`}<th scope="col" class="right">draws</th></tr></thead>
         <tbody>${lines(one.draws).map(({ from, to, count }) => html`<tr>${from === to ? html`<td>${said(from, 12)}</td>` : html`<td>${said(from, digits)}</td><td>${said(to, digits)}</td>`}<td class="right">${count}</td></tr>`)}</tbody></table></div></details>`;
   }
 
-  private error(one: Output): number | null {
-    const series = this.mine?.series.find(({ name }) => name === one.series);
+  /** The error of the answer as its page prints it. */
+  private error(one: Output): string | null {
+    const series = this.known?.result.series.find(({ name }) => name === one.series);
     const value = series?.values.find(({ label }) => label === one.label);
-    return value ? errorOf(value) : null;
+    const error = value ? errorOf(value) : null;
+    return error === null ? null : offBy(error, 2, value?.value ?? 0);
   }
 
   private sentence(one: Output): string {
@@ -97,16 +115,23 @@ class Draws extends Asked<Found> {
     const middle = one.draws.reduce((sum, draw) => sum + draw, 0) / count;
     if (one.exact === null)
       return `${count} draws lie between ${said(Math.min(...one.draws), 4)} and ${said(Math.max(...one.draws), 4)}; their average is ${said(middle, 5)}.`;
+    const quiet = one.limited ?? one.exact; // what the noise of every draw is added to
+    const own = this.found?.sample ? "about " : "";
+    const limits =
+      one.limited === null
+        ? ""
+        : ` With limits and bounds, before noise, it is ${own}${said(one.limited, own ? 4 : 6)}${own ? "; every draw takes another random sample of rows" : ""}.`;
+    const of = one.limited === null ? "" : ` from ${said(one.limited, own ? 4 : 6)}`;
     const near =
       error === null
         ? ""
-        : ` ${within(one.draws, one.exact, error)} of ${count} are off by at most ${offBy(error, 2)}, the error of your answer.`;
-    return `The exact answer is ${said(one.exact, 6)}, and the average of ${count} draws is ${said(middle, 5)}.${near}`;
+        : ` ${within(one.draws, quiet, Number(error.replaceAll(",", "")))} of ${count} are off${of} by at most ${error}, the error of your answer.`;
+    return `The exact answer is ${said(one.exact, 6)}.${limits} The average of ${count} draws is ${said(middle, 5)}.${near}`;
   }
 
   /** Every draw a dot, stacked where they are many. */
   private picture(one: Output): SVGTemplateResult {
-    const marks = [...one.draws, ...(one.exact === null ? [] : [one.exact])];
+    const marks = [...one.draws, one.exact, one.limited].filter((mark): mark is number => mark !== null);
     const [low, high] = [Math.min(...marks), Math.max(...marks)];
     const air = (high - low || 1) * 0.05;
     const x = { from: low - air, to: high + air, label: "" };
@@ -120,6 +145,7 @@ class Draws extends Asked<Found> {
       <line class="base" x1="16" x2=${wide() - 16} y1=${floor} y2=${floor}></line>
       ${ticks(x, narrow() ? 3 : 6).map((value) => svg`<text class="tick" x=${at(value)} y=${floor + 26} text-anchor="middle">${said(value, 6)}</text>`)}
       ${one.exact === null ? nothing : svg`<line class="line exact" x1=${at(one.exact)} x2=${at(one.exact)} y1="14" y2=${floor}></line>`}
+      ${one.limited === null ? nothing : svg`<line class="line exact" stroke-dasharray="3 4" x1=${at(one.limited)} x2=${at(one.limited)} y1="14" y2=${floor}></line>`}
       ${one.released === null || one.released < x.from || one.released > x.to ? nothing : svg`<path class="released" d="M${at(one.released)},${floor + 1}l-6,9h12z"></path>`}
     </svg>`;
   }
