@@ -67,7 +67,10 @@ def after_this(origin: Mapping[str, Any], left: str) -> str:
         return (
             f"After this answer, {left}{joined} for the analyst who asked. The data set as a whole may have more left."
         )
-    return f"After this answer, {left}{joined} for all who ask about the same data together."
+    shared = " for anybody who asks about the same data" if left.startswith("nothing") else ""
+    return f"After this answer, {left}{joined}{shared}." + (
+        "" if shared else " All who ask about the same data share it."
+    )
 
 
 def _question(answer: Answer) -> list[str]:
@@ -224,9 +227,7 @@ def _about_noise(answer: Answer) -> str:
     """What the intervals cover, and what they do not."""
     if not any(column.noise for column in answer.columns):
         if _in_ranks(answer):
-            return (
-                "Noise was added to protect everybody. How far off the values are is known only in ranks (see above)."
-            )
+            return "Noise was added to protect everybody. The error is known only in ranks (see above)."
         return "Noise was added to protect everybody. No interval is known for these values."
     unit = visible(answer.loss.unit.partition(" in any ")[0])
     bounds = ["bounds"] if any(column.clipped for column in answer.columns) else []
