@@ -97,12 +97,12 @@ class Quantiles(Simple):
     def result(self, answer: Answer | Unprotected) -> Result:
         """One series along the shares."""
         result = Simple.result(self, answer)
-        found = [series.values[0].value for series in result.series]
+        numbers = [series.values[0].value for series in result.series]
         if isinstance(answer, Answer):
-            found = [None if value is None else round(value, self.digits) for value in found]
+            numbers = [None if number is None else round(number, self.digits) for number in numbers]
         values = tuple(
             Value(called(share) if len(self.shares) > 1 else self.output, value, x=share)
-            for share, value in zip(self.shares, found, strict=True)
+            for share, value in zip(self.shares, numbers, strict=True)
         )
         notes = (*_by_quantile({series.name: series.note for series in result.series}), *result.notes)
         return replace(result, series=(Series(self.output, values),), x_label="share of the rows", notes=notes)
@@ -118,7 +118,7 @@ class Quantiles(Simple):
         result = Simple.release(self, data, epsilon, progress)
         rows = rows_that_count(data.statement)
         of = f"{{}} (of {rows if rows.startswith('at most') else f'about {rows}'}) from the exact"
-        notes = [re.sub("(ranks?) from the exact", lambda found: of.format(found[1]), note) for note in result.notes]
+        notes = [re.sub("(ranks?) from the exact", lambda match: of.format(match[1]), note) for note in result.notes]
         return replace(result, notes=tuple(notes))
 
     @property
