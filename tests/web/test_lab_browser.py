@@ -71,12 +71,12 @@ def test_from_the_clinic_by_a_slider_to_a_release_a_label_and_a_file(
     page.locator("lw-epsilon .typed").fill("0.5")
     page.keyboard.press("Tab")
     expect(page.locator("lw-handles .seen")).to_contain_text(
-        "With ε = 0.5, the possible error of mean of age is at most 0.49"
+        "With ε = 0.5, the possible error of mean of age over one row of each patient is at most 0.5 (noise only)"
     )
     expect(page.locator("lw-meter p")).to_contain_text("This question: 0.5. Left after it: 2.5 of")
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
-    expect(page.locator("lw-answer .seen")).to_contain_text("Mean of age is about 4")
+    expect(page.locator("lw-answer .seen")).to_contain_text("Mean of age over one row of each patient is about 4")
     expect(page.locator("lw-answer .seen")).to_contain_text("The exact answer is 48.8293")
     expect(page.locator("lw-answer .mark")).to_have_text("teaching mode: not private, not kept")
     label = page.get_by_label("Privacy label")
@@ -101,7 +101,7 @@ def test_outside_teaching_mode_the_exact_side_is_an_explained_empty_place(visit:
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
-    expect(page.locator("lw-answer .seen")).to_contain_text("Count is about")
+    expect(page.locator("lw-answer .seen")).to_contain_text("Count over one row of each patient is about 3,0")
     expect(page.get_by_text("The exact answer is not shown")).to_be_visible()
     expect(page.locator("lw-attacks .seen")).to_contain_text("an attacker can be right at most 72 times out of 100")
     expect(page.get_by_role("button", name=re.compile("Attack|Draw"))).to_have_count(0)
@@ -145,7 +145,9 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     bench = brought(begun, live_school)
     page = asking(begun, bench)
     page.locator("select[name=column]").select_option("cost")
-    expect(page.locator("lw-handles .seen")).to_contain_text("the possible error of mean of cost is")
+    expect(page.locator("lw-handles .seen")).to_contain_text(
+        "the possible error of mean of cost over one row of each patient is"
+    )
     page.get_by_text("Only some rows").click()
     key, low = page.locator("#question input[name=equals]"), page.locator("#question input[name=low]")
     expect(key).to_be_hidden()
@@ -163,7 +165,14 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     page.locator("#question input[name=equals]").fill("North")
     page.keyboard.press("Tab")
     expect(page.locator("#wrong")).to_be_hidden()
-    expect(page.locator("lw-handles .seen")).to_contain_text("the possible error of mean of cost among 3,000 rows is")
+    expect(page.locator("lw-handles .seen")).to_contain_text(
+        "of mean of cost over one row of each patient, among 3,000 rows, is"
+    )
+    expect(page.locator("lw-handles .seen")).to_contain_text("Fewer rows match the condition, so it will be larger.")
+    page.get_by_label("About how many rows match").fill("400")
+    page.keyboard.press("Tab")
+    expect(page.locator("lw-handles .seen")).to_contain_text("over one row of each patient, among 400 rows, is")
+    expect(page.locator("lw-handles .seen")).not_to_contain_text("Fewer rows")
     expect(page).to_have_url(re.compile("equals=North"))
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")
@@ -254,7 +263,9 @@ def test_an_accuracy_that_cannot_be_reached_is_said_and_one_that_can_is_not_refu
     page = asking(begun, bench, "count")
     page.locator("lw-handles .accuracy .typed").fill("0.5")
     page.keyboard.press("Tab")
-    expect(page.locator("lw-handles .seen")).to_contain_text("the possible error of count is 0")
+    expect(page.locator("lw-handles .seen")).to_contain_text(
+        "the possible error of count over one row of each patient is 0"
+    )
     expect(page.locator("lw-handles .accuracy p")).to_have_text("with 95 % confidence.")
 
 
@@ -265,11 +276,11 @@ def test_the_handles_say_of_which_group_a_forecast_for_private_keys_is(visit: Vi
     text = "SELECT region, COUNT(*) AS n, AVG(age) AS years FROM patients GROUP BY region"
     page: Page = begun.open(f"/lab/{bench.id}/ask/sql?{urlencode({'sql': text, 'epsilon': '1'})}")
     handles = page.locator("lw-handles")
-    expect(handles.locator(".seen")).to_contain_text("the possible error of n is at most")
+    expect(handles.locator(".seen")).to_contain_text("the possible error of n over one row of each patient is at most")
     handles.get_by_label("Accuracy of").select_option(label="years")
     expect(handles).to_contain_text("With a larger ε, smaller groups are shown, too.")
     expect(handles.locator(".seen")).to_contain_text(
-        re.compile(r"possible error of years in the smallest group that is likely shown is at most \d+")
+        re.compile(r"of years over one row of each patient, in the smallest group that is likely shown, is at most \d+")
     )
     page.get_by_role("button", name="Release").click()
     page.wait_for_url("**/answers/**")

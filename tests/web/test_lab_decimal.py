@@ -109,7 +109,8 @@ def test_a_mean_a_histogram_and_a_line_count_what_stands_in_the_file(client: Tes
         [found] = rows.all('SELECT count("Umsatz"), avg("Umsatz"), max("Stunden"), max("Aufnahmedatum") FROM rows')
     assert found[:3] == (ROWS, pytest.approx(MEAN), 99.9)
     exact = linear.exact(Data(bench.path, replace(bench.stated, teaching=True), None), quiet)
-    assert first(exact)[:2] == pytest.approx([1000.5, 1050.5], rel=1e-6)  # 5 hours more are 50 more
+    assert first(exact)[:2] == pytest.approx([1000.5, 10], rel=1e-6)  # an hour more is 10 more
+    assert [point.value for point in exact.drawn[0].values[:2]] == pytest.approx([1000.5, 1050.5], rel=1e-6)
     assert linear.release(data, 3.0, quiet).private
 
 

@@ -94,7 +94,7 @@ def test_each_quantile_has_a_line_of_its_own_and_what_they_share_is_said_once(tm
     at_8 = ANALYSES["quantiles"].of(STATED, {"column": "age", "shares": "0.5"})
     assert at_8.release(data, 8.0, lambda _: None).notes[0].startswith("at most 1 rank (of about 3,000")
     lines = {line.name: line.text for line in label(at_8, STATED, at_8.release(data, 8.0, lambda _: None)).lines}
-    assert lines["error"] == "median: ± 1 rank among about 3,000 rows"
+    assert lines["error"] == "median: ± 1 rank among 3,000 rows"
     assert not any(note.startswith("median") for note in alone)
 
 
@@ -110,7 +110,7 @@ def test_quantiles_have_as_many_digits_as_say_something_and_ranks_a_denominator(
         assert " ranks (of about 3,000 rows) from the exact 25 % quantile" in found.notes[0]
     narrow = StatedColumn("share", "number", (0, 1))
     assert ANALYSES["quantiles"].of(replace(STATED, columns=(narrow,)), {"column": "share"}).digits == 3  # type: ignore[attr-defined]
-    for most, said in ((1, "among about 3,000 rows"), (6, "among at most 18,000 rows")):
+    for most, said in ((1, "among 3,000 rows"), (6, "among at most 18,000 rows")):
         bands = question.preview(replace(STATED, max_rows_per_unit=most), (1.0,)).bands
         assert {band.condition for band in bands if band.measured_in == "ranks"} == {said}
 

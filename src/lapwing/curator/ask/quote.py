@@ -95,7 +95,6 @@ class Quote(quotes.Quote):
     notes: tuple[str, ...]
     datasets: tuple[str, ...] = ()
     counted: str = ""
-    """Which rows count, where a unit may have more: "up to 6 per plane"."""
 
     def statement(self, *, owner: str = "the owner of the data") -> Statement:
         """A privacy statement to approve before anything is released. It says what the release would promise.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,7 @@ from lapwing.curator.plan.expressions import (
     span_of,
     with_article,
 )
-from lapwing.curator.plan.text_forms import AFTER_POINT, BEFORE_POINT, FALSE, TRUE
+from lapwing.curator.plan.text_forms import AFTER_POINT, BEFORE_POINT, FALSE
 from lapwing.errors import MissingBounds, UnsupportedQuery
 
 
@@ -135,9 +135,7 @@ def _unlike(arguments: tuple[Expression, ...], kinds: set[Kind | None]) -> tuple
     constants = [part for part in arguments if isinstance(part, Constant) and part.kind is not None]
     truth = next((part for part in arguments if isinstance(part, Column) and part.kind == "boolean"), None)
     if truth is not None and constants:
-        meant = next(
-            (word for word, known in (("true", TRUE), ("false", FALSE)) if _is_one_of(constants, known)), "true"
-        )
+        meant = "false" if any(str(constant.value) in FALSE for constant in constants) else "true"
         return (
             f"{truth} is either true or false, and {why}",
             f"Write {truth} = {meant}, or only {truth}, or NOT {truth}.",
@@ -154,11 +152,6 @@ def _unlike(arguments: tuple[Expression, ...], kinds: set[Kind | None]) -> tuple
     if numbers and kinds <= {"text", *NUMERIC}:
         return why, f"Write numbers without quotes: {numbers[0]}."
     return why, "Compare values of one kind; declare types= when you open the table."
-
-
-def _is_one_of(constants: Sequence[Constant], words: Sequence[str]) -> bool:
-    """Whether a constant is a word for a truth value, as people write it in files."""
-    return any(str(constant.value).strip().lower() in words for constant in constants)
 
 
 def _as_time(argument: Expression, kind: Any) -> Expression:

@@ -143,8 +143,8 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
     delta = delta_for_keys(statement)
     query = _keys(_without_keys(statement, column), data, column)
     answer = answered(data, query, progress, epsilon=epsilon, delta=delta)
-    found = next(column.values for column in answer.columns if column.is_key)
-    keys = tuple(_written(key) for key in found if key is not None)
+    values = next(column.values for column in answer.columns if column.is_key)
+    keys = tuple(_written(key) for key in values if key is not None)
     paid = f"ε = {epsilon:g} and δ = {delta:.2g}"
     if not keys:
         needed = people_for_keys(statement, epsilon)

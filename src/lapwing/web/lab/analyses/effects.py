@@ -23,11 +23,13 @@ REACH = tuple(share / 10 for share in range(1, 21))
 def of_people(analysis: Analysis, statement: Statement) -> tuple[tuple[int, Preview], ...]:
     """The preview for a tenth of the people, for as many as were stated, and for ten times as many. No data is read."""
     sizes = {max(1, round(statement.people * factor)): factor for factor in FACTORS}
-    asked = {
+    questions = {
         people: analysis.sized(size) if isinstance(analysis, CuratedAnalysis) else analysis
         for people, size in sizes.items()
     }
-    return tuple((people, question.preview(replace(statement, people=people))) for people, question in asked.items())
+    return tuple(
+        (people, question.preview(replace(statement, people=people))) for people, question in questions.items()
+    )
 
 
 def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:

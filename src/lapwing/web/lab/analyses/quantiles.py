@@ -74,7 +74,7 @@ class Quantiles(Simple):
     def preview(self, statement: Statement, epsilons: Sequence[float] = EPSILONS) -> Preview:
         """In ranks, and in the column's own unit as far as its values are spread evenly."""
         ranks = Simple.preview(self, statement, epsilons)
-        of = f"among {among(statement)}"
+        of = f"among {rows_that_count(statement)}"
         ranks = replace(ranks, bands=tuple(replace(band, condition=of) for band in ranks.bands))
         assert self.column.bounds is not None
         low, high = self.column.bounds
@@ -97,12 +97,12 @@ class Quantiles(Simple):
     def result(self, answer: Answer | Unprotected) -> Result:
         """One series along the shares."""
         result = Simple.result(self, answer)
-        found = [series.values[0].value for series in result.series]
+        numbers = [series.values[0].value for series in result.series]
         if isinstance(answer, Answer):
-            found = [None if value is None else round(value, self.digits) for value in found]
+            numbers = [None if number is None else round(number, self.digits) for number in numbers]
         values = tuple(
             Value(called(share) if len(self.shares) > 1 else self.output, value, x=share)
-            for share, value in zip(self.shares, found, strict=True)
+            for share, value in zip(self.shares, numbers, strict=True)
         )
         notes = (*_by_quantile({series.name: series.note for series in result.series}), *result.notes)
         return replace(result, series=(Series(self.output, values),), x_label="share of the rows", notes=notes)
@@ -116,8 +116,9 @@ class Quantiles(Simple):
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
         """Ranks are told with how many of them there are, as stated."""
         result = Simple.release(self, data, epsilon, progress)
-        of = f"{{}} (of {among(data.statement)}) from the exact"
-        notes = [re.sub("(ranks?) from the exact", lambda found: of.format(found[1]), note) for note in result.notes]
+        rows = rows_that_count(data.statement)
+        of = f"{{}} (of {rows if rows.startswith('at most') else f'about {rows}'}) from the exact"
+        notes = [re.sub("(ranks?) from the exact", lambda match: of.format(match[1]), note) for note in result.notes]
         return replace(result, notes=tuple(notes))
 
     @property
@@ -153,10 +154,10 @@ def _by_quantile(notes: Mapping[str, str]) -> list[str]:
     return [*(f"{name}: {text}" for name, text in own.items() if text), RANKS, *shared]
 
 
-def among(statement: Statement) -> str:
+def rows_that_count(statement: Statement) -> str:
     """How many rows count, as far as that was stated."""
     most = statement.people * (statement.max_rows_per_unit if statement.unit else 1)
-    return f"{'about' if most == statement.people else 'at most'} {counted(most, 'row')}"
+    return f"{'at most ' if most > statement.people else ''}{counted(most, 'row')}"
 
 
 def called(share: float) -> str:

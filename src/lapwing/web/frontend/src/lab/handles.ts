@@ -214,7 +214,7 @@ export class Handles extends LitElement {
     const room = `Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
     if (isThreshold(band))
       return html`With ε = ${said(this.epsilon)}, ${band.output} that at least <b class="noise">${counted(offBy(error), crowdOf(asking))}</b> ${offBy(error) === "1" ? "has" : "have"}${among(asking)} is shown with a probability of ${Math.round(100 * asking.preview.confidence)}\u00a0% or more. A rarer one may be shown, too. ${room}`;
-    return html`With ε = ${said(this.epsilon)}, the possible error of ${named(band, used(asking, band))} is <b class="noise">${error === 0 ? "" : `${limit(band)} `}${counted(offBy(error), band.measured_in)}</b>${used(asking, band) && " (noise only)"}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. ${band.caveat} ${room}`;
+    return html`With ε = ${said(this.epsilon)}, the possible error of ${named(band, used(asking, band))} is <b class="noise">${error === 0 ? "" : `${limit(band)} `}${counted(offBy(error), band.measured_in)}</b>${used(asking, band) && " (noise only)"}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. ${band.caveat && `${band.caveat} `}${room}`;
   }
 
   private picture(asking: QuestionHandles, band: Band): TemplateResult {
