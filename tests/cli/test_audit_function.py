@@ -54,7 +54,7 @@ def run(*words: str, code: int) -> str:
     return result.output
 
 
-QUICK = ("--epsilon", "1", "--samples", "2000", "--seed", "5")
+QUICK = ("--epsilon", "1", "--samples", "2000", "--seed", "5", "--seconds", "3600")
 
 
 def test_a_mistake_is_shown_with_its_counter_example(folder: Path) -> None:

@@ -6,9 +6,10 @@ import math
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
-from chance import assert_share
+from chance import FALSE_ALARM, assert_share
 from collecting import Keys, Parties, document, post, running, shuffler_of, some_tokens
 
 from lapwing.collect import blinding, quote, reader, tokens
@@ -126,11 +127,12 @@ def test_words_of_many_are_estimated_and_dummies_never_pass(tmp_path: Path) -> N
         added = blinder.totals()["passed on"] - 62
         assert 0 < added <= 2 * dummies_of(parties.collection)._noise.shift * 3
         assert thresholder.totals()["taken"] == 62 + added
-        assert 50 <= counted < 60, "of one crowd only, and no dummy"
+        assert 45 <= counted < 60, "of one crowd only, and no dummy"
         [result] = parties.analyzer.results()
         assert result.reports == 62
         low, high = (float(ends[0]) for ends in result.estimates.interval())
-        assert low < 60 < high
+        room = NormalDist().inv_cdf(1 - FALSE_ALARM) * float(result.estimates.sample_standard_error[0])
+        assert low - room < 60 < high + room
 
 
 # ---------------------------------------------------------------- files and quotes

@@ -53,7 +53,7 @@ def test_a_quote_shows_the_errors_of_both_allocations() -> None:
 def test_what_a_quote_calls_a_while_is_long_enough_for_either_allocation() -> None:
     """Whatever was spent before: after so many steps without a release, a step may spend as much as it ever may."""
     for kind, span in ((BudgetDistribution, 5), (BudgetAbsorption, 2 * 5)):
-        mechanism = kind(epsilon=100, window=5)
+        mechanism = kind(epsilon=1000, window=5)
         state = mechanism.open()
         for count in (0, 10**6, 0, 10**6, *[10**6] * 20, 0):  # bursts, then the largest release there can be
             state = mechanism.observe(state, count)
@@ -161,8 +161,8 @@ def test_the_command_line_offers_both(tmp_path: Path) -> None:
 def test_what_is_known_beforehand_is_what_a_stream_says_at_that_step() -> None:
     """`accuracy` follows a stream that is quiet for a window and then released again and again."""
     for mechanism in (
-        BudgetDistribution(epsilon=50, window=4, width=2),
-        BudgetAbsorption(epsilon=50, window=4, width=2),
+        BudgetDistribution(epsilon=5000, window=4, width=2),
+        BudgetAbsorption(epsilon=5000, window=4, width=2),
     ):
         assert mechanism.accuracy(releases=0) == mechanism.accuracy()
         state, counts = mechanism.open(), [0, 0]

@@ -172,7 +172,7 @@ def test_every_protection_has_words_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_protects_weeks_shows_each_day_by_itself(tmp_path: Path) -> None:
-    stream = opened(tmp_path, daily(table("patient"), by="region", consecutive_steps=7), epsilon=20)
+    stream = opened(tmp_path, daily(table("patient"), by="region", consecutive_steps=7), epsilon=2_000)
     visits = [{"patient": person, "region": "N"} for person in range(500)]
     for _ in range(4):
         answer = stream.observe(visits)
