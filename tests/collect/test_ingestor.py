@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from collecting import NOON, Parties, fresh, post, running, some_tokens
+from loops import in_a_loop
 
 from lapwing.collect import hops, http, oprf, reader, tokens
 from lapwing.collect import ingestor as ingestors
@@ -297,7 +298,15 @@ def test_the_file_of_the_collection_is_public(parties: Parties) -> None:
     assert set(health) == {"closed", "collection", "totals"}
 
 
-def test_what_was_refused_for_the_same_reason_at_the_door_and_when_sealed_is_added(parties: Parties) -> None:
+def test_what_was_refused_for_the_same_reason_at_the_door_and_when_sealed_is_added(
+    parties: Parties, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell = parties.ingestor._tell
+
+    async def nothing() -> None:
+        """What it does every second is done below, so that none of it comes in between."""
+
+    monkeypatch.setattr(parties.ingestor, "_tell", nothing)
     address = parties.collection.servers["ingestor"].address + "/health"
     reason = ingestors.WRONG_EPOCH
     parties.ingestor.published = lambda: {reason: 5, "sealed": 2}
@@ -305,12 +314,12 @@ def test_what_was_refused_for_the_same_reason_at_the_door_and_when_sealed_is_add
     def refused() -> int:
         return int(json.loads(hops.get(address).body)["totals"][reason])
 
-    parties.tell()
+    in_a_loop(tell())
     before = refused()
     good = fresh(parties)
     assert post(parties, (7).to_bytes(4, "little") + good[4:]).status == 403
     assert refused() == before >= 5, "no request is seen when it comes"
-    parties.tell()
+    in_a_loop(tell())
     assert refused() == before + 1
 
 
