@@ -134,7 +134,7 @@ def test_releases_streams_and_fits_tell_the_ledger_that_their_noise_comes_from_a
     assert "NOT PRIVATE" in str(ledger.spent("events"))
     for dataset, seed in (("fit", None), ("seeded fit", 7)):
         ledger.open(dataset, PureDP(9))
-        scaler = StandardScaler(epsilon=1, bounds=(0, 100), account=Account(ledger, dataset), random_state=seed)
+        scaler = StandardScaler(epsilon=1, bounds=[(0, 100)], account=Account(ledger, dataset), random_state=seed)
         scaler.fit([[20], [30], [40]])
         assert ("NOT PRIVATE" in str(ledger.spent(dataset))) == (seed is not None)
     assert words(path).count("NOT PRIVATE: noise from a seed") == 6

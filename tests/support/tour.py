@@ -56,6 +56,7 @@ NO_PAGES = {
     "/lab/{id}/answers/{mark}/export/{kind}": "a file",
     "/lab/{id}/ask/{analysis}/preview": "a part of the page for asking",
     "/lab/{id}/ask/{analysis}/nearby": "for scripts",
+    "/lab/{id}/ask/{analysis}/at": "for scripts",
     "/lab/{id}/shown/{job}": "for scripts",
     "/lab/{id}/streams/{mark}/now": "for scripts",
     "/lab/{id}/streams/{mark}/export/{kind}": "a file",

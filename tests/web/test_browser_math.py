@@ -31,6 +31,10 @@ ELSEWHERE = {
         "test_gaussian_noise_is_smaller_exactly_from_the_number_of_answers_that_is_marked": ("gaussian.crossing",),
     },
     "test_math_perspective.py": {"test_at_the_crossing_both_errors_are_the_same": ("perspective.crossing",)},
+    "test_math_lab.py": {
+        "test_labels_beside_the_ends_of_lines_keep_their_order_and_never_touch": ("lab.spread",),
+        "test_how_people_change_an_error_is_told_from_all_lines": ("lab.compared",),
+    },
     "test_math_sketches.py": {
         "test_a_simulated_crowd_is_estimated_without_bias_and_as_far_off_as_theory_says": ("sketches.crowd",),
     },

@@ -158,6 +158,7 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "GET /lab/{id}/ask/{analysis}": then(EVERYBODY, 404),
     "POST /lab/{id}/ask/{analysis}": then(EVERYBODY, 404),
     "GET /lab/{id}/ask/{analysis}/preview": then(EVERYBODY, 404),
+    "GET /lab/{id}/ask/{analysis}/at": then(EVERYBODY, 404),
     "GET /lab/{id}/ask/{analysis}/nearby": then(EVERYBODY, 404),
     "POST /lab/{id}/ask/{analysis}/look": then(EVERYBODY, 404),
     "GET /lab/{id}/answers/{mark}": then(EVERYBODY, 404),
